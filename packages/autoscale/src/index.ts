@@ -6,13 +6,7 @@ export { ReplicaCapacity, type Objectives, type Traffic } from "./capacity.ts";
 export { compareScalers, type Comparison } from "./compare.ts";
 export type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from "./contract.ts";
 export type { LoadReading } from "./targets/load-reading.ts";
-export {
-  TargetScaler,
-  type Need,
-  type ScaleCause,
-  type TargetDecision,
-  type TargetSample,
-} from "./targets/target-scaler.ts";
+export { TargetScaler, type Need, type TargetDecision } from "./targets/target-scaler.ts";
 export type { Targets } from "./targets/targets.ts";
 export { PredictiveScaler } from "./policies/predictive.ts";
 export { ElasticServing, type ElasticSetting } from "./simulation/elastic-serving.ts";

@@ -1,10 +1,9 @@
 /** Proposals: their phases against their records, their bounds, and the budgets of change counted again. */
-import { OPEN_PROPOSALS_MAX, PROPOSAL_STEPS_KEPT, usualProposalRules } from "@headroom/model";
+import { HOUR_MS, OPEN_PROPOSALS_MAX, PROPOSAL_STEPS_KEPT, usualProposalRules } from "@headroom/model";
 import type { Event, Proposal, ProposalKind, ProposalPhase } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 
-const HOUR_MS = 3_600_000;
 const made: readonly ProposalPhase[] = ["acted", "scored"];
 const undecided: readonly ProposalPhase[] = ["advised", "simulated"];
 

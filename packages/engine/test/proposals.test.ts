@@ -1,12 +1,11 @@
 /** Proposals from the advice to the score, and budgets of change against many proposals. */
-import { OPEN_PROPOSALS_OF_USER_MAX, nodeId, teamName, usualProposalRules, workloadId } from "@headroom/model";
+import { HOUR_MS, OPEN_PROPOSALS_OF_USER_MAX, nodeId, teamName, usualProposalRules, workloadId } from "@headroom/model";
 import type { Command, Proposal, ProposalRule, ProposedChange, SimulatedStart } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 import { simulated } from "./lab/proposals.ts";
 
-const HOUR_MS = 3_600_000;
 const create = (change: ProposedChange, actor = "ann"): Command => ({
   ...command({ kind: "createProposal", change, reason: "because", ground: [] }),
   actor,

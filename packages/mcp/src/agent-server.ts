@@ -132,17 +132,21 @@ function requestOf(
   // URLs resolve these segments even if they are encoded, so the call would reach another operation.
   const relative = Object.keys(path).find((field) => path[field] === "." || path[field] === "..");
   if (relative !== undefined) return `${relative}: must not be ${path[relative]}`;
-  const asked = take(Object.keys(query.shape));
-  if (isReading && "limit" in query.shape) asked["limit"] ??= String(LISTED_DEFAULT);
+  const ofQuery = take(Object.keys(query.shape));
+  if (isReading && "limit" in query.shape) ofQuery["limit"] ??= String(LISTED_DEFAULT);
   for (const field of OWN_FIELDS) rest.delete(field);
   if (body === null && rest.size > 0) return `Unknown arguments: ${shortened([...rest.keys()].join(", "))}.`;
   const ofBody = { ...Object.fromEntries(rest), ...("agent" in shapeOf(body) ? { agent } : {}) };
-  for (const [schema, value] of [[params, path], [query, asked], ...(body === null ? [] : [[body, ofBody]])] as const) {
+  for (const [schema, value] of [
+    [params, path],
+    [query, ofQuery],
+    ...(body === null ? [] : [[body, ofBody]]),
+  ] as const) {
     const parsed = (schema as typeof params).safeParse(value);
     const [issue] = parsed.error?.issues ?? [];
     if (issue !== undefined) return shortened(`${issue.path.join(".")}: ${issue.message}`);
   }
-  return { params: path, query: asked, ...(body === null ? {} : { body: ofBody }) };
+  return { params: path, query: ofQuery, ...(body === null ? {} : { body: ofBody }) };
 }
 
 const shapeOf = (body: unknown): object => (body as { readonly shape?: object } | null)?.shape ?? {};

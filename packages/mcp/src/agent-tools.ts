@@ -1,4 +1,4 @@
-/** Rows of the operations table as tools: all reads with one plain answer, and the two commands of a proposer. */
+/** Rows of the operations table as tools: all reads with one plain answer, and the three commands of a proposer. */
 import { operations } from "@headroom/protocol";
 import type { Operation, Permission } from "@headroom/protocol";
 import { z } from "zod";

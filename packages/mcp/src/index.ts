@@ -3,5 +3,4 @@
  * and change nothing except by proposals, which another user decides. Nothing here decides about access: the control plane does.
  * Start with `agent-tools.ts` (which rows become tools), then `agent-server.ts` (calls and their bounds).
  */
-export { createAgentServer, serveStdio } from "./agent-server.ts";
-export type { AgentServerOptions, RecordedCall } from "./agent-server.ts";
+export { serveStdio } from "./agent-server.ts";

@@ -37,7 +37,9 @@ export const loadReport = z
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
       .meta({ description: "Id of the gateway. Each gateway has a reading of its own." }),
     startedAtMs: instantMs.meta({ description: "Start of the gateway, from which `requests` counts." }),
-    requests: requestCount.meta({ description: "Requests that came since the start of the gateway." }),
+    requests: requestCount.meta({
+      description: "Requests that were sent to replicas since the start of the gateway, retries included.",
+    }),
     running: requestCount.meta({ description: "Requests that replicas have." }),
     held: requestCount.meta({ description: "Requests that wait for a first replica." }),
     idleMs: amount.meta({ description: "Time since the last request began or ended." }),
@@ -79,7 +81,7 @@ const scalingState = z
     atMs: instantMs.meta({ description: "Time of the last look at the load." }),
     kept: z.enum(["enough", "silent", "unsound", "partial", "holding", "max", "refused"]).nullable().meta({
       description:
-        "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: fewer must have been enough for a while first; `max`: the bounds of the endpoint; null: it changes.",
+        "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: it falls only after fewer were enough for a while, and seldom changes its direction; `max`: the bounds of the endpoint; null: it changes.",
     }),
     cause: scaleCause.nullable(),
     neededMilli: count.nullable().meta({ description: "Replicas that the load needs, in thousandths." }),

@@ -39,7 +39,7 @@ export function proposalRejectionSentence(rejection: ProposalRejection): string 
       return `${plural(count, "proposal")}${whose} would be open, and the limit is ${grouped(maxCount)}. Decide or withdraw some.`;
     }
     case "proposalDecided":
-      return `Proposal ${rejection.id} is ${rejection.phase}; it is decided no more. Create a new one.`;
+      return `Proposal ${rejection.id} ${phaseTexts[rejection.phase]}, so it cannot be decided again. Create a new one.`;
     case "proposalNotSimulated":
       return `Proposal ${rejection.id} has no simulated effect yet. Simulate it first: headroom proposal simulate ${rejection.id}.`;
     case "proposalOnlyAdvises":
@@ -95,7 +95,10 @@ export function proposalEffectText({
     presentUsedMilli === changedUsedMilli
       ? ""
       : `; ${used(presentUsedMilli)} accelerators in use on average without the change, ${used(changedUsedMilli)} with it`;
-  return `In ${durationText(horizonMs)}, ${starts}; ${plural(interruptedCount, "running workload")} interrupted${lost}${use}.`;
+  const interrupted = `${plural(interruptedCount, "running workload")} interrupted${lost}`;
+  // Migrations move no start, so nothing is played.
+  if (horizonMs === 0) return `${interrupted}.`;
+  return `In ${durationText(horizonMs)}, ${starts}; ${interrupted}${use}.`;
 }
 
 const phaseTexts: Readonly<Record<ProposalPhase, string>> = {
@@ -112,16 +115,18 @@ const phaseTexts: Readonly<Record<ProposalPhase, string>> = {
 
 export const proposalPhaseText = (phase: ProposalPhase): string => phaseTexts[phase];
 
+const proposerText = ({ actor, agent }: { readonly actor: string; readonly agent?: string | undefined }): string =>
+  agent === undefined ? actor : `${agent} for ${actor}`;
+
 export function proposalSentence(
   { id, change, actor, agent, phase, score }: EngineProposal,
   nameOf?: (workloadId: string) => string,
 ): string {
-  const by = agent === undefined ? actor : `${agent} for ${actor}`;
   const scored =
     score === null || score.expectedCount === 0
       ? ""
       : ` ${grouped(score.startedCount)} of ${plural(score.expectedCount, "expected start")} took place, ${durationText(score.meanErrorMs)} off on average.`;
-  return `${proposedChangeText(change, nameOf)}: proposal ${id} by ${by} ${phaseTexts[phase]}.${scored}`;
+  return `${proposedChangeText(change, nameOf)}: proposal ${id} by ${proposerText({ actor, agent })} ${phaseTexts[phase]}.${scored}`;
 }
 
 type WireProposalEvent = Extract<Event, { readonly kind: `proposal${string}` }>;
@@ -134,8 +139,7 @@ export function proposalEventSentence(event: WireProposalEvent): string {
   switch (event.kind) {
     case "proposalCreated": {
       const { id, change, actor, agent, reason } = event.proposal;
-      const by = agent === undefined ? actor : `${agent} for ${actor}`;
-      return `${by} proposed ${id}: ${proposedChangeText(change as ProposedChange)}${because(reason)}.`;
+      return `${proposerText({ actor, agent })} proposed ${id}: ${proposedChangeText(change as ProposedChange)}${because(reason)}.`;
     }
     case "proposalSimulated":
       return `Proposal ${event.id} was simulated. ${proposalEffectText(event.effect)}`;

@@ -1,6 +1,6 @@
 /** Proposals as resources of the API, and its requests as changes of the engine. */
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import { PROPOSAL_KINDS, isProposalOpen, teamWithQuota, usualProposalRules } from "@headroom/model";
+import { PROPOSAL_KINDS, isProposalOver, teamWithQuota, usualProposalRules } from "@headroom/model";
 import type {
   AmountChanges,
   Proposal as EngineProposal,
@@ -29,7 +29,7 @@ interface ProposalListQuery {
   readonly limit?: number | undefined;
 }
 
-/** Proposals in the order of creation. Those of teams that the reader may not see are left out. */
+/** Proposals in the order of creation; without `all`, those that wait for a decision, the change or the score. Those of teams that the reader may not see are left out. */
 export function proposalList(
   { state }: Engine,
   { all, cursor, limit = PAGE_ITEMS_DEFAULT }: ProposalListQuery,
@@ -39,7 +39,9 @@ export function proposalList(
   if (after === null) throw refusedCursor(String(cursor));
   const chosen = [...state.proposals.values()].filter(
     (proposal) =>
-      (ordinalOf(proposal.id) ?? 0) > after && isVisible(proposal, readable) && (all === true || isCurrent(proposal)),
+      (ordinalOf(proposal.id) ?? 0) > after &&
+      isVisible(proposal, readable) &&
+      (all === true || !isProposalOver(proposal)),
   );
   const page = chosen.slice(0, limit);
   const items = page.map((proposal) => proposalResource(state, proposal, readable));
@@ -54,9 +56,6 @@ function ordinalOf(id: string): number | null {
   const digits = /^p([1-9][0-9]{0,14})$/.exec(id)?.[1];
   return digits === undefined ? null : Number(digits);
 }
-
-/** Proposals that wait for something: a decision, the change, or the score. */
-const isCurrent = (proposal: EngineProposal): boolean => isProposalOpen(proposal) || proposal.phase === "acted";
 
 const isVisible = ({ team }: EngineProposal, readable: ReadableTeams): boolean =>
   team === null || isReadable(readable, team);

@@ -61,7 +61,7 @@ function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string 
     case "partial":
       return "One of several gateways is silent, so no replica is stopped.";
     case "holding":
-      return "The number stays until fewer replicas were enough for long enough (`scale.downAfter`).";
+      return "The number stays for now: it falls after fewer replicas were enough for `scale.downAfter`, and its direction turns at most once in twice that time.";
     case "max":
       return "The maximum of `replicas` is reached.";
     case "refused":

@@ -60,7 +60,7 @@ const COLD_START_HOLD_MAX_MS = 600_000;
 /** Windows of the load: for itself, and for the latencies of the last minute. */
 const LOAD_MS = 15_000;
 const LATENCY_MS = 60_000;
-/** The least share of the window that samples must cover. Ticks are late at times. */
+/** The longest time between two samples: after a longer one, what was known is forgotten. Ticks are late at times. */
 const GAP_MS = 30_000;
 /**
  * Every running gateway reports within this time. Before that, a gateway without requests may be the first of several

@@ -108,15 +108,24 @@ it("goes from no replica to three and back, through kills, without a failed requ
   const pids = new Set<number>();
   let answered = 0;
   let isOver = false;
-  /** Requests whose connection ends with the killed gateway are sent again: their client never got a byte. */
+  let gatewayKills = 0;
+  let isGatewayUp = true;
+  /** Only a request whose connection ends with the killed gateway is sent again. Any other broken connection is a failure. */
   const request = async (): Promise<void> => {
+    const [killsBefore, wasUp] = [gatewayKills, isGatewayUp];
+    const broken = (how: string): void => {
+      if (wasUp && killsBefore === gatewayKills) failures.push(how);
+    };
     const body = JSON.stringify({ model: "chat", messages: [{ role: "user", content: `hi ${answered}` }] });
     const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body }).catch(
       () => null,
     );
-    if (response === null) return void (await new Promise((resolve) => setTimeout(resolve, 50)));
+    if (response === null) {
+      broken("no answer");
+      return void (await new Promise((resolve) => setTimeout(resolve, 50)));
+    }
     const text = await response.text().catch(() => null);
-    if (text === null) return;
+    if (text === null) return broken("an answer that was cut off");
     const { pid } = JSON.parse(text) as { pid?: number };
     if (response.status !== 200 || pid === undefined) return void failures.push(`${response.status} ${text}`);
     pids.add(pid);
@@ -134,9 +143,12 @@ it("goes from no replica to three and back, through kills, without a failed requ
     const before = answered;
     if (kill % 3 === 0) for (const pid of [...pids].slice(-1)) killed(pid);
     else if (kill % 3 === 1) {
+      gatewayKills++;
+      isGatewayUp = false;
       gateway?.process.kill("SIGKILL");
       await gateway?.ended;
       await upGateway();
+      isGatewayUp = true;
     } else {
       plane.process.kill("SIGKILL");
       await plane.ended;

@@ -21,7 +21,7 @@ interface ScaleChange {
   readonly stopFirst?: readonly AttemptId[];
 }
 
-/** Records the number of replicas of a new endpoint. */
+/** Records the number of replicas. `due`: tasks whose back-off ends with this change. */
 export function recordScale(
   batch: Batch,
   workloadId: WorkloadId,

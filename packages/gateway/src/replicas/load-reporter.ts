@@ -48,7 +48,7 @@ export class LoadReporter {
   readonly #sent = new Map<string, { readonly key: string; readonly atMs: number }>();
   readonly #refusedUntilMs = new Map<string, number>();
   /** Endpoints whose refusal was logged. */
-  readonly #told = new Set<string>();
+  readonly #refusalLogged = new Set<string>();
 
   constructor(setup: ReporterSetup) {
     this.#setup = setup;
@@ -73,11 +73,11 @@ export class LoadReporter {
     const status = await this.#put(workloadId, { version: VERSION, gateway, startedAtMs, ...load });
     if (status === 200) {
       this.#sent.set(workloadId, { key, atMs: nowMs });
-      this.#told.delete(workloadId);
+      this.#refusalLogged.delete(workloadId);
     } else if (status >= 400 && status < 500) {
       this.#refusedUntilMs.set(workloadId, nowMs + REFUSED_MS);
-      if (isAutoscaled && !this.#told.has(workloadId)) this.#setup.log(refusalText(workloadId, status));
-      this.#told.add(workloadId);
+      if (isAutoscaled && !this.#refusalLogged.has(workloadId)) this.#setup.log(refusalText(workloadId, status));
+      this.#refusalLogged.add(workloadId);
     }
   }
 

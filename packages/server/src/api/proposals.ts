@@ -21,8 +21,6 @@ import type { ControlPlane } from "./control-plane.ts";
 
 const noProposal = (id: string): ProblemError => new ProblemError(rejectionProblem({ code: "unknownProposal", id }));
 
-type Proposer = Pick<Call<"getProposal">, "actor" | "principal" | "idempotencyKey">;
-
 async function shown({ driver }: ControlPlane, id: string, principal: Principal): Promise<Proposal> {
   const view = await driver.read((engine) => proposalView(engine, id, readableTeams(engine.state, principal)));
   if (view === null) throw noProposal(id);
@@ -46,7 +44,7 @@ export async function createProposal(plane: ControlPlane, call: Call<"createProp
   const { phase } = await shown(plane, id, call.principal);
   if (phase === "advised") {
     try {
-      await simulate(plane, id, call, gone());
+      await simulate(plane, id, call.actor, gone());
     } catch (error) {
       if (!(error instanceof ProblemError) && !gone().aborted) throw error;
     }
@@ -59,14 +57,14 @@ export async function simulateProposal(
   call: Call<"simulateProposal">,
   gone: Gone,
 ): Promise<Proposal> {
-  await simulate(plane, call.params.id, call, gone());
+  await simulate(plane, call.params.id, call.actor, gone());
   return shown(plane, call.params.id, call.principal);
 }
 
-async function simulate(plane: ControlPlane, id: string, caller: Proposer, gone: AbortSignal): Promise<void> {
-  const effect = await effectOf(plane, id, caller.actor, gone);
+async function simulate(plane: ControlPlane, id: string, actor: string, gone: AbortSignal): Promise<void> {
+  const effect = await effectOf(plane, id, actor, gone);
   const wanted = { kind: "simulateProposal", id, effect } as const;
-  await command(plane, { actor: caller.actor, idempotencyKey: null }, wanted, "proposalSet");
+  await command(plane, { actor, idempotencyKey: null }, wanted, "proposalSet");
 }
 
 async function effectOf(plane: ControlPlane, id: string, actor: string, gone: AbortSignal): Promise<ProposalEffect> {

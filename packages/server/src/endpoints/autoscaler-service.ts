@@ -3,7 +3,7 @@
  * engine; its decision enters the engine as the command `scaleEndpoint`, with its ground in numbers.
  */
 import { TargetScaler } from "@headroom/autoscale";
-import type { LoadReading, TargetDecision, Targets } from "@headroom/autoscale";
+import type { LoadReading, Need, TargetDecision, Targets } from "@headroom/autoscale";
 import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, AttemptId, LoadGround, ScaleTargets, Workload } from "@headroom/model";
@@ -229,7 +229,7 @@ const targetsOf = (targets: ScaleTargets): Targets => ({
 });
 
 /** The ground in whole thousandths: events hold integers. */
-function groundOf({ cause, measured, target, replicas, aheadMs }: NonNullable<TargetDecision["need"]>): LoadGround {
+function groundOf({ cause, measured, target, replicas, aheadMs }: Need): LoadGround {
   const milli = (value: number): number => Math.round(1000 * Math.min(value, 1e12));
   return {
     kind: "load",

@@ -28,7 +28,7 @@ const words: Readonly<Record<NonNullable<NonNullable<Endpoint["scaling"]>["kept"
   silent: "no gateway reports",
   unsound: "readings contradict each other",
   partial: "a gateway is silent",
-  holding: "holds before it shrinks",
+  holding: "holds before it changes",
   max: "at its maximum",
   refused: "change refused",
 };

@@ -1,4 +1,5 @@
 /** Proposals: what users and agents ask for, its simulated effect on everybody, and the decision. */
+import { isProposalOpen } from "@headroom/model";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { plural } from "@headroom/views";
@@ -17,8 +18,8 @@ export function ProposalsPage(): ReactElement {
   const { data, error, refetch } = useQuery(proposalsQuery(client));
   const rules = useQuery(proposalRulesQuery(client));
   useLiveQuery({ queryKey: ["proposals"], matters: changesProposals });
-  const open = data?.items.filter(({ phase }) => isOpen(phase)) ?? [];
-  const decided = data?.items.filter(({ phase }) => !isOpen(phase)).toReversed() ?? [];
+  const open = data?.items.filter(isProposalOpen) ?? [];
+  const decided = data?.items.filter((each) => !isProposalOpen(each)).toReversed() ?? [];
   return (
     <Page
       title="Proposals"
@@ -61,5 +62,3 @@ export function ProposalsPage(): ReactElement {
     </Page>
   );
 }
-
-const isOpen = (phase: string): boolean => phase === "advised" || phase === "simulated" || phase === "approved";
