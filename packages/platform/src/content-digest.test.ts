@@ -36,7 +36,7 @@ it("refuses links, special files, missing files and bottomless directories", asy
   await expect(contentDigest(path.join(folder, "none"))).rejects.toThrow("does not exist");
 });
 
-it("refuses a file that grows while it is read, and ends when it is told to", async () => {
+it("refuses a file that grows while it is read, and stops at the signal", async () => {
   const grown = path.join(folder, "grown");
   write("grown", "x".repeat(8 * 1024 * 1024));
   let growing = true;

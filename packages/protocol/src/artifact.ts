@@ -3,8 +3,7 @@ import { z } from "zod";
 import { count, instantMs, integer, limits, names } from "@headroom/spec";
 import { pageOf, pageQuery, queryBoolean, queryInteger } from "./page.ts";
 
-const artifactKinds = ["dataset", "checkpoint", "model", "image", "report"] as const;
-export const artifactKind = z.enum(artifactKinds).meta({ id: "ArtifactKind" });
+export const artifactKind = z.enum(names.artifactKinds).meta({ id: "ArtifactKind" });
 
 const VERSION_MAX = 999_999_999;
 const number = integer(1, VERSION_MAX);
@@ -23,7 +22,8 @@ export const artifactPlace = z
     store: names.storeName.meta({ description: "Name of the store; `local`: the file system of the executor." }),
     uri,
     state: z.enum(["verified", "declared", "missing"]).meta({
-      description: "`verified`: bytes with the digest of the version were read there. `declared`: somebody said so.",
+      description:
+        "`verified`: bytes with the digest of the version were read there. `declared`: stated, and not read.",
     }),
   })
   .meta({ id: "ArtifactPlace" });
@@ -32,7 +32,7 @@ const digest = z
   .string()
   .regex(/^sha256:[0-9a-f]{64}$/, "must be sha256: and 64 hexadecimal digits")
   .nullable()
-  .meta({ description: "`sha256:` and 64 hexadecimal digits; null: nobody has read the bytes." });
+  .meta({ description: "`sha256:` and 64 hexadecimal digits; null: the bytes were not read." });
 
 const content = {
   digest,
@@ -179,7 +179,7 @@ export const artifactVersionPage = pageOf(artifactVersionSummary, "ArtifactVersi
 
 export const artifactQuery = pageQuery.extend({
   // Without the id, because parameters of a query have no shared schemas.
-  kind: z.enum(artifactKinds).optional(),
+  kind: z.enum(names.artifactKinds).optional(),
   team: names.teamName.optional(),
   search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional().meta({ description: "Part of the name." }),
 });

@@ -146,11 +146,12 @@ export const artifactName: z.ZodString = z.string().regex(/^[A-Za-z][A-Za-z0-9_-
 export const artifactAlias: z.ZodString = z.string().regex(/^(?!latest$)[A-Za-z][A-Za-z0-9._-]{0,62}$/, {
   message: "must begin with a letter, have at most 63 letters, digits, '.', '_' and '-', and not be latest",
 });
+export const artifactKinds = ["dataset", "checkpoint", "model", "image", "report"] as const;
 /** The notation of an artifact; the registry reads it. */
 export const artifactRef: z.ZodString = z
   .string()
   .max(limits.ARTIFACT_REF_CHARS_MAX)
-  .regex(/^(?:dataset|checkpoint|model|image|report):[A-Za-z0-9._/@-]+$/, {
+  .regex(new RegExp(`^(?:${artifactKinds.join("|")}):[A-Za-z0-9._/@-]+$`), {
     message: "must be like model:chat, model:chat@3, model:chat@production or model:TEAM/chat@3",
   });
 export const storeName: z.ZodString = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
@@ -158,7 +159,7 @@ export const storeName: z.ZodString = z.string().max(63).regex(plainName(63), `m
 /** A product of a workload: a plain name, or an artifact that is registered, such as `model:chat`. */
 export const producedName: z.ZodString = z
   .string()
-  .regex(/^(?:(?:dataset|checkpoint|model|image|report):)?[A-Za-z][A-Za-z0-9_-]{0,62}$/, {
+  .regex(new RegExp(`^(?:(?:${artifactKinds.join("|")}):)?[A-Za-z][A-Za-z0-9_-]{0,62}$`), {
     message:
       "must be a name of a letter and at most 62 letters, digits, - and _, or an artifact without a version: model:chat, dataset:NAME, checkpoint:NAME, image:NAME or report:NAME",
   });

@@ -25,14 +25,16 @@ export function artifactLineage(
   root: ArtifactVersion,
   { direction, depth = DEPTH_MAX, readable }: Asked,
 ): ArtifactLineage {
-  const graph = graphOf(state, readable);
+  const known = edgesOf(state);
+  const graph = graphOf(state, known, readable);
   const start = graph.node(identity("artifact", root.id));
   const depths = new Map<number, number>([[start, 0]]);
   let truncated = false;
   for (const way of ["up", "down"] as const) {
     if (direction !== "both" && direction !== way) continue;
     const walk = graph.walk([start], way, { depthMax: depth, nodesMax: NODES_MAX });
-    truncated ||= walk.isCut && depth === DEPTH_MAX;
+    // A depth that the reader states cuts the walk too, but leaves nothing out.
+    truncated ||= walk.isCut && (depth === DEPTH_MAX || walk.nodes.length === NODES_MAX);
     for (const { node, depth: steps } of walk.nodes)
       if (!depths.has(node)) depths.set(node, way === "up" ? -steps : steps);
   }
@@ -40,7 +42,7 @@ export function artifactLineage(
     .map(([node, steps]) => nodeResource(state, graph.at(node), steps))
     .toSorted((left, right) => left.depth - right.depth);
   const shown = new Set(nodes.map(({ id }) => id));
-  const edges = edgesOf(state).filter(({ from, to }) => shown.has(from) && shown.has(to));
+  const edges = known.filter(({ from, to }) => shown.has(from) && shown.has(to));
   return { root: root.id, nodes, edges, truncated };
 }
 
@@ -64,13 +66,13 @@ function edgesOf({ artifactVersions, workloads }: ReadonlyState): readonly Edge[
   return edges;
 }
 
-function graphOf(state: ReadonlyState, readable: ReadableTeams): LineageGraph {
+function graphOf(state: ReadonlyState, edges: readonly Edge[], readable: ReadableTeams): LineageGraph {
   const graph = new LineageGraph();
   const isSeen = (id: string): boolean => {
     const team = nameOfId(id)?.team ?? teamOfWork(state, id);
     return team === null || isReadable(readable, team);
   };
-  for (const { from, to } of edgesOf(state)) {
+  for (const { from, to } of edges) {
     if (!isSeen(from) || !isSeen(to) || graph.isFull) continue;
     graph.edge(graph.node(identity(kindOf(state, from), from)), graph.node(identity(kindOf(state, to), to)));
   }

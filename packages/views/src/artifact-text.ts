@@ -20,13 +20,28 @@ export function artifactRejectionSentence(rejection: ArtifactRejection): string 
     case "unknownArtifact":
       return `There is no artifact ${rejection.artifact}, or it is deleted. headroom artifact list shows all; a workload of the same file that makes it is named in after.`;
     case "tooManyArtifacts":
-      return `At most ${grouped(rejection.maxCount)} ${rejection.of} are kept. Delete those that nothing needs, or set a retention (headroom artifact retain).`;
+      return `${limitText(rejection)}.`;
     case "artifactInUse":
       return `${rejection.artifact} cannot be deleted: ${rejection.by.join(", ")}${rejection.count > rejection.by.length ? ` and ${grouped(rejection.count - rejection.by.length)} more` : ""} ${rejection.count === 1 ? "depends" : "depend"} on it.`;
     case "artifactOnHold":
       return `${rejection.artifact} cannot be deleted: ${rejection.actor} put it on legal hold${because(rejection.reason)}. Release it first (headroom artifact hold ${rejection.artifact} --release).`;
     case "artifactUnchanged":
       return `${rejection.artifact} is in that state already: ${rejection.change} changes nothing.`;
+  }
+}
+
+function limitText({ of, maxCount }: Rejection & { readonly code: "tooManyArtifacts" }): string {
+  const most = `at most ${grouped(maxCount)} ${of}`;
+  switch (of) {
+    case "artifacts":
+      return `The registry has ${most}, and none is removed. Register a version of an existing one`;
+    case "versions":
+      return `The registry keeps ${most}. Delete those that nothing needs, or set a retention (headroom artifact retain)`;
+    case "aliases":
+      return `An artifact has ${most}, removed ones included. Move one of them`;
+    case "places":
+    case "tags":
+      return `A version has ${most}. Remove one first`;
   }
 }
 

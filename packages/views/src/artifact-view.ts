@@ -28,12 +28,14 @@ import type { ReadableTeams } from "./readable-teams.ts";
 
 type Registry = Pick<ReadonlyState, "artifacts" | "artifactVersions">;
 
-const absentArtifact = (text: string): Error =>
+export const absentArtifact = (text: string): Error =>
   refuse("unknownArtifact", `There is no artifact ${text}, or it is deleted.`);
 
 export interface FoundArtifact {
   readonly artifact: Artifact;
   readonly ref: ArtifactRef;
+  /** The notation, as the reader wrote it. */
+  readonly text: string;
 }
 
 /**
@@ -48,7 +50,7 @@ export function findArtifact({ artifacts }: Registry, text: string, readable: Re
       ? artifacts.get(artifactKey({ ...ref, team: ref.team }))
       : undefined;
     if (artifact === undefined) throw absentArtifact(text);
-    return { artifact, ref };
+    return { artifact, ref, text };
   }
   const found = [...artifacts.values()].filter(
     ({ kind, name, team }) => kind === ref.kind && name === ref.name && isReadable(readable, team),
@@ -63,7 +65,7 @@ export function findArtifact({ artifacts }: Registry, text: string, readable: Re
         .map((each) => artifactKey(each))
         .join(", ")}.`,
     );
-  return { artifact, ref };
+  return { artifact, ref, text };
 }
 
 /** Artifacts of the reader's teams, in the order of their first version. The cursor is the position in the registry. */
@@ -142,18 +144,12 @@ export function versionList(
 
 const USERS_SHOWN_MAX = 100;
 
-/** The version of a notation. With a number, it may be a deleted one. Throws a problem if there is none. */
-export function versionView(
-  state: ReadonlyState,
-  { artifact, ref }: FoundArtifact,
-  { text, readable }: { readonly text: string; readonly readable: ReadableTeams },
-): ArtifactVersion {
-  const version = versionAt(state, { artifact, ref });
-  if (version === null) throw absentArtifact(text);
+export function versionView(state: ReadonlyState, found: FoundArtifact, readable: ReadableTeams): ArtifactVersion {
+  const version = versionAt(state, found);
   const { rule, places, inputs, metrics = {}, parameters = {}, tags = {}, producer, hold, deleted } = version;
   const users = usersOf(state, version, version.number).filter((user) => isSeenUser(state, user, readable));
   return {
-    ...versionSummary(artifact, version),
+    ...versionSummary(found.artifact, version),
     ...(rule === undefined ? {} : { rule }),
     places: places.map((place) => ({ ...place })),
     inputs: inputs.map((input) => (isSeenUser(state, input, readable) ? input : "hidden")),
@@ -174,9 +170,14 @@ function isSeenUser(state: ReadonlyState, user: string, readable: ReadableTeams)
   return team === null || isReadable(readable, team);
 }
 
-export function versionAt(state: Registry, { artifact, ref }: FoundArtifact): EngineVersion | null {
-  if (ref.at?.kind === "version") return state.artifactVersions.get(versionId(artifact, ref.at.number)) ?? null;
-  return findVersion(state, artifact.team, ref);
+/** The version of a notation. With a number, it may be a deleted one. Throws a problem if there is none. */
+export function versionAt(state: Registry, { artifact, ref, text }: FoundArtifact): EngineVersion {
+  const version =
+    ref.at?.kind === "version"
+      ? state.artifactVersions.get(versionId(artifact, ref.at.number))
+      : findVersion(state, artifact.team, ref);
+  if (version === undefined || version === null) throw absentArtifact(text);
+  return version;
 }
 
 type CommandBody<Kind extends Command["kind"]> = Omit<
@@ -216,11 +217,6 @@ export function registerArtifactCommand({
     reason,
   };
 }
-
-export const fullName = (name: ArtifactName): string => artifactKey(name);
-
-/** The number of the version that a change is about; `null`: it is about the name. */
-export const numberOf = (change: ArtifactChange): number | null => ("number" in change ? change.number : null);
 
 export const changeArtifactCommand = (
   { kind, team, name }: ArtifactName,

@@ -1,5 +1,6 @@
 /** Options of the commands about artifacts, and the names that users write. */
-import type { ArtifactKind } from "@headroom/protocol";
+import { artifactKind } from "@headroom/protocol";
+import type { ArtifactKind, ArtifactVersion } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { printable } from "../terminal.ts";
 
@@ -23,8 +24,6 @@ export interface AliasOptions extends ArtifactChangeOptions {
 export interface HoldOptions extends ArtifactChangeOptions {
   readonly release?: boolean;
 }
-export type TagOptions = ArtifactChangeOptions;
-export type RetainOptions = ArtifactChangeOptions;
 export interface RegisterOptions extends ArtifactChangeOptions {
   readonly team?: string;
   readonly uri?: string;
@@ -42,7 +41,7 @@ export interface Named {
   readonly name: string;
 }
 
-const kinds: readonly ArtifactKind[] = ["dataset", "checkpoint", "model", "image", "report"];
+const kinds = artifactKind.options;
 
 export function kindOf(text: string | undefined): ArtifactKind | undefined {
   if (text === undefined) return undefined;
@@ -64,6 +63,9 @@ export function notationOf({ kind, name }: Named): string {
     throw new CliError(`${printable(name)} is no ${kind}. Use headroom artifact.`, exitCode.usage);
   return stated === undefined ? `${kind}:${name}` : name;
 }
+
+/** The key of the name, so that a further call is about the artifact that was looked up. */
+export const keyOf = ({ id }: Pick<ArtifactVersion, "id">): string => id.slice(0, id.lastIndexOf("@"));
 
 /** `name=value` pairs of a repeated option. */
 export function pairsOf(option: string, texts: readonly string[] = []): Record<string, string> {

@@ -34,7 +34,9 @@ describe("headroom artifact", () => {
     expect(await run(...model, "--metric", "loss=1.6", "--alias", "candidate")).toBe("model:chat@2 is registered");
     expect(await run("artifact", "list")).toMatch(/model:chat +default +@2 +2 +\S+ B +\S+ +candidate@2/);
     expect(await run("model", "list", "chat", "--csv")).toMatch(/\nmodel:chat@2,default,\d+,sha256:[0-9a-f]{64},/);
-    expect(await run("model", "show", "chat@candidate")).toMatch(/precision=BF16[\s\S]*text\.txt|precision=BF16/);
+    expect(await run("model", "show", "chat@candidate")).toMatch(
+      /made from +dataset:default\/text@1[\s\S]*precision=BF16[\s\S]*verified +\S*chat\.safetensors/,
+    );
     expect(await run("model", "compare", "chat@1", "chat@2")).toMatch(/metric loss +1\.8 +1\.6/);
     expect(await run("lineage", "model:chat@1")).toMatch(
       /-1 +artifact +dataset:text@1[\s\S]*0 +artifact +model:chat@1/,

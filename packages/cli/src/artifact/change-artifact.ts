@@ -1,9 +1,9 @@
 /** `headroom artifact alias | tag | hold | delete | restore | retain`: changes of a version or a name. */
-import type { ArtifactChangeRequestInput, ArtifactVersion, HeadroomClient } from "@headroom/protocol";
+import type { ArtifactChangeRequestInput, HeadroomClient } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { printable } from "../terminal.ts";
-import { notationOf, pairsOf } from "./artifact-options.ts";
+import { keyOf, notationOf, pairsOf } from "./artifact-options.ts";
 import type { AliasOptions, ArtifactChangeOptions, Named } from "./artifact-options.ts";
 
 type VersionChange = ArtifactChangeRequestInput["change"];
@@ -25,25 +25,22 @@ async function send(
   return exitCode.ok;
 }
 
-/** The name in full, so that the change is about the version that was looked up. */
-const nameOf = ({ id }: ArtifactVersion): string => id.slice(0, id.lastIndexOf("@"));
-
 export async function moveAlias(
   context: CommandContext,
   { kind, name, alias }: Named & { readonly alias: string },
   options: AliasOptions,
 ): Promise<ExitCode> {
   const text = notationOf({ kind, name });
+  const [artifact = text] = text.split("@");
   const client = await context.connect();
   if (options.remove === true) {
-    const artifact = text.split("@")[0] ?? text;
     const said = `${artifact}@${alias} is removed`;
     return send(context, client, { artifact, change: { kind: "alias", alias, number: null }, said }, options);
   }
   const version = await client.getArtifactVersion(text);
   const { number, ref } = version;
-  const said = `${notationOf({ kind, name }).split("@")[0]}@${alias} points to ${ref}`;
-  return send(context, client, { artifact: nameOf(version), change: { kind: "alias", alias, number }, said }, options);
+  const said = `${artifact}@${alias} points to ${ref}`;
+  return send(context, client, { artifact: keyOf(version), change: { kind: "alias", alias, number }, said }, options);
 }
 
 export async function setTags(
@@ -56,7 +53,7 @@ export async function setTags(
   const client = await context.connect();
   const version = await client.getArtifactVersion(notationOf({ kind, name }));
   const change = { kind: "tags", number: version.number, tags: values } as const;
-  return send(context, client, { artifact: nameOf(version), change, said: `${version.ref} is tagged` }, options);
+  return send(context, client, { artifact: keyOf(version), change, said: `${version.ref} is tagged` }, options);
 }
 
 const verbs = {
@@ -75,7 +72,7 @@ export async function changeVersion(
   const version = await client.getArtifactVersion(notationOf({ kind, name }));
   const { number, ref } = version;
   const said = `${ref} ${verbs[change]}`;
-  return send(context, client, { artifact: nameOf(version), change: { kind: change, number }, said }, options);
+  return send(context, client, { artifact: keyOf(version), change: { kind: change, number }, said }, options);
 }
 
 export async function retainVersions(

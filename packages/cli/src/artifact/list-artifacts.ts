@@ -54,7 +54,7 @@ async function listNames(
       "No artifact is registered. `headroom artifact register` and `produces:` in a workload file register one.",
     );
   else context.print(...tableLines([...nameColumns], items.map(nameRow), context.terminal.stdout, context.paint));
-  if (more) context.note(`There are more than ${plural(items.length, "artifact")}: use --limit, --kind or --search.`);
+  if (more) context.note(`There are more than ${plural(items.length, "artifact")}: use --limit, --team or --search.`);
   return exitCode.ok;
 }
 

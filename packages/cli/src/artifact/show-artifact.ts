@@ -6,7 +6,7 @@ import { instant } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { bytesText } from "../size/quantities.ts";
 import { printable } from "../terminal.ts";
-import { notationOf } from "./artifact-options.ts";
+import { keyOf, notationOf } from "./artifact-options.ts";
 import type { Named, ArtifactShowOptions } from "./artifact-options.ts";
 
 const USERS_SHOWN = 10;
@@ -19,7 +19,7 @@ export async function showArtifact(
   const text = notationOf(named);
   const client = await context.connect();
   const version = await client.getArtifactVersion(text);
-  const artifact = await client.getArtifact(version.id.slice(0, version.id.lastIndexOf("@")));
+  const artifact = await client.getArtifact(keyOf(version));
   if (options.json === true) {
     context.print(JSON.stringify({ ...version, aliasMoves: artifact.aliases }, null, 2));
     return exitCode.ok;
@@ -29,28 +29,22 @@ export async function showArtifact(
   const columns = [{ title: "STORE" }, { title: "STATE" }, { title: "PLACE" }];
   const places = version.places.map(({ store, state, uri }) => [store, state, printable(uri)]);
   if (places.length > 0) context.print("", ...tableLines(columns, places, terminal.stdout, paint));
-  const moves = artifact.aliases.flatMap(({ alias, moves: made }) =>
-    made.map(({ atMs, number, actor, reason }) => [
+  const moves = artifact.aliases
+    .flatMap(({ alias, moves: made }) => made.map((move) => ({ alias, ...move })))
+    .toSorted((left, right) => left.atMs - right.atMs)
+    .map(({ alias, atMs, number, actor, reason }) => [
       instant(atMs),
       alias,
       number === null ? "removed" : `@${number}`,
       actor ?? "",
       printable(reason),
-    ]),
-  );
+    ]);
   const moveColumns = [{ title: "MOVED" }, { title: "ALIAS" }, { title: "TO" }, { title: "BY" }, { title: "REASON" }];
-  if (moves.length > 0)
-    context.print(
-      "",
-      ...tableLines(
-        moveColumns,
-        moves.toSorted((a, b) => ((a[0] ?? "") < (b[0] ?? "") ? -1 : 1)),
-        terminal.stdout,
-        paint,
-      ),
-    );
+  if (moves.length > 0) context.print("", ...tableLines(moveColumns, moves, terminal.stdout, paint));
   return exitCode.ok;
 }
+
+const sizeText = ({ bytes }: ArtifactVersion): string => (bytes === null ? "unknown" : bytesText(bytes));
 
 function pairsOf(version: ArtifactVersion): (readonly [string, string])[] {
   const { producer, hold, deletion, usedBy, usedByCount, rule } = version;
@@ -61,8 +55,8 @@ function pairsOf(version: ArtifactVersion): (readonly [string, string])[] {
   const pairs: (readonly [string, string])[] = [
     ["version", version.ref],
     ["team", version.team],
-    ["digest", version.digest ?? "unknown: nobody has read the bytes"],
-    ["size", bytesText(version.bytes ?? 0)],
+    ["digest", version.digest ?? "unknown: the bytes were not read"],
+    ["size", sizeText(version)],
     ["registered", `${instant(version.registeredAtMs)} by ${version.actor}`],
     ["made by", producer === null ? "" : `${producer.workload}, attempt ${producer.attemptId}`],
     ["made from", version.inputs.map(printable).join(", ")],
@@ -116,7 +110,7 @@ function differences(first: ArtifactVersion, second: ArtifactVersion): readonly 
   const fieldsOf = (version: ArtifactVersion): ReadonlyMap<string, string> =>
     new Map([
       ["digest", version.digest ?? "unknown"],
-      ["size", bytesText(version.bytes ?? 0)],
+      ["size", sizeText(version)],
       ["registered", instant(version.registeredAtMs)],
       ["made by", version.producer?.attemptId ?? version.actor],
       ["made from", version.inputs.map(printable).join(", ")],

@@ -8,21 +8,19 @@ import type {
   ArtifactChangeOptions,
   HoldOptions,
   RegisterOptions,
-  RetainOptions,
   ArtifactShowOptions,
-  TagOptions,
 } from "../artifact/artifact-options.ts";
 
 type Kind = "model" | "dataset";
 
 const reasonOption = { flags: "--reason <text>", description: "reason, which is recorded (default: none)" };
 
-/** The notation in help texts. Within `headroom model` the kind may be left out. */
-const notationOf = (kind: Kind | null): string => (kind === null ? "model:chat" : "chat");
+/** The name of an artifact in help texts. Within `headroom model` the kind may be left out. */
+const exampleOf = (kind: Kind | null): string => (kind === null ? "model:chat" : "chat");
 
 const versionArgument = (kind: Kind | null) => ({
   syntax: "<version>",
-  description: `${notationOf(kind)}@3, an alias like ${notationOf(kind)}@production, or ${notationOf(kind)} for the newest`,
+  description: `${exampleOf(kind)}@3, an alias like ${exampleOf(kind)}@production, or ${exampleOf(kind)} for the newest`,
 });
 
 /** The commands of `headroom artifact`, or those of `headroom model` and `headroom dataset`, limited to the kind. */
@@ -31,7 +29,7 @@ export function artifactCommands(kind: Kind | null): readonly CommandDefinition[
 }
 
 function readingCommands(kind: Kind | null): readonly CommandDefinition[] {
-  const name = notationOf(kind);
+  const name = exampleOf(kind);
   const list = defineCommand<ArtifactListOptions>({
     name: "list",
     summary: "List artifacts with their newest versions and aliases, or the versions of one",
@@ -42,7 +40,7 @@ function readingCommands(kind: Kind | null): readonly CommandDefinition[] {
         : []),
       { flags: "--team <team>", description: "only artifacts of this team (default: all)", complete: "team" as const },
       { flags: "--search <text>", description: "only names that contain this text (default: all)" },
-      { flags: "--deleted", description: "also deleted versions that can be restored" },
+      { flags: "--deleted", description: "with a name: also deleted versions that can be restored" },
       { flags: "--csv", description: "print comma-separated values" },
       limitOption,
       jsonOption,
@@ -79,7 +77,7 @@ function readingCommands(kind: Kind | null): readonly CommandDefinition[] {
 }
 
 function registerCommand(kind: Kind | null): CommandDefinition {
-  const name = notationOf(kind);
+  const name = exampleOf(kind);
   return defineCommand<RegisterOptions>({
     name: "register",
     summary: "Register a file or directory as the next version of an artifact",
@@ -131,7 +129,7 @@ function changingCommands(kind: Kind | null): readonly CommandDefinition[] {
       return moveAlias(context, { kind, name: args[0] ?? "", alias: args[1] ?? "" }, options);
     },
   });
-  const tag = defineCommand<TagOptions>({
+  const tag = defineCommand<ArtifactChangeOptions>({
     name: "tag",
     summary: "Set or remove tags of a version",
     arguments: [versionArgument(kind), { syntax: "<tags...>", description: "NAME=VALUE sets a tag, NAME= removes it" }],
@@ -169,18 +167,18 @@ function endingCommands(kind: Kind | null): readonly CommandDefinition[] {
   const restore = defineCommand<ArtifactChangeOptions>({
     name: "restore",
     summary: "Restore a deleted version by its number",
-    arguments: [{ syntax: "<version>", description: `a deleted version, like ${notationOf(kind)}@3` }],
+    arguments: [{ syntax: "<version>", description: `a deleted version, like ${exampleOf(kind)}@3` }],
     options: [reasonOption, jsonOption],
     async run(context, { args, options }) {
       const { changeVersion } = await import("../artifact/change-artifact.ts");
       return changeVersion(context, { kind, name: args[0] ?? "", change: "restore" }, options);
     },
   });
-  const retain = defineCommand<RetainOptions>({
+  const retain = defineCommand<ArtifactChangeOptions>({
     name: "retain",
     summary: "Keep a number of versions; older ones that nothing depends on are deleted with the next registration",
     arguments: [
-      { syntax: "<name>", description: `an artifact, like ${notationOf(kind)}` },
+      { syntax: "<name>", description: `an artifact, like ${exampleOf(kind)}` },
       { syntax: "<count>", description: "number of versions, or all" },
     ],
     options: [reasonOption, jsonOption],

@@ -1,5 +1,6 @@
 /** Artifacts in the demo: the same views and commands as in the server. */
-import { artifactChangeRequest, artifactRequest, refuse } from "@headroom/protocol";
+import { artifactTitle } from "@headroom/model";
+import { artifactChangeRequest, artifactRequest } from "@headroom/protocol";
 import type { HeadroomClient } from "@headroom/protocol";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
@@ -17,12 +18,13 @@ export function artifactReading({ engine }: Pick<DemoWorld, "engine">): Artifact
     listArtifacts: async (query = {}) => views.artifactList(engine.state, query, null),
     getArtifact: async (text) => views.artifactResource(engine.state, find(text).artifact),
     listArtifactVersions: async (text, query = {}) => views.versionList(engine.state, find(text).artifact, query),
-    getArtifactVersion: async (text) => views.versionView(engine.state, find(text), { text, readable: null }),
-    artifactLineage: async (text, { direction = "both", depth } = {}) => {
-      const version = views.versionAt(engine.state, find(text));
-      if (version === null) throw refuse("unknownArtifact", `There is no artifact ${text}, or it is deleted.`);
-      return views.artifactLineage(engine.state, version, { direction, depth, readable: null });
-    },
+    getArtifactVersion: async (text) => views.versionView(engine.state, find(text), null),
+    artifactLineage: async (text, { direction = "both", depth } = {}) =>
+      views.artifactLineage(engine.state, views.versionAt(engine.state, find(text)), {
+        direction,
+        depth,
+        readable: null,
+      }),
   };
 }
 
@@ -32,20 +34,19 @@ export const artifactCommands = (
 ): ArtifactCommands => ({
   registerArtifact: async (body) => {
     const wanted = views.registerArtifactCommand(accepted(artifactRequest.safeParse(body)));
-    run(wanted);
-    const { key, ref, newest } = views.artifactResource(
-      engine.state,
-      views.findArtifact(engine.state, views.fullName(wanted.artifact), null).artifact,
-    );
-    const number = newest?.number ?? 0;
-    return { artifact: `${key}@${number}`, ref: `${ref}@${number}`, number };
+    const result = run(wanted);
+    if (result.kind !== "artifactRegistered") throw new Error(`the engine answered ${result.kind}`);
+    const { artifact, number } = result;
+    return { artifact, ref: `${artifactTitle(wanted.artifact)}@${number}`, number };
   },
   changeArtifact: async (text, body) => {
     const wanted = views.changeArtifactCommand(
       views.findArtifact(engine.state, text, null).artifact,
       accepted(artifactChangeRequest.safeParse(body)),
     );
-    run(wanted);
-    return { artifact: views.fullName(wanted.artifact), number: views.numberOf(wanted.change) };
+    const result = run(wanted);
+    if (result.kind !== "artifactChanged") throw new Error(`the engine answered ${result.kind}`);
+    const { artifact, number } = result;
+    return { artifact, number };
   },
 });

@@ -19,6 +19,7 @@ import type {
   ArtifactVersion,
   EventOf,
 } from "@headroom/model";
+import { asProduced } from "../state/find-artifact.ts";
 import type { State } from "../state/mutable-state.ts";
 import { meetDependencies, touchedWorkload, withArtifact } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
@@ -64,7 +65,7 @@ function give(world: WritableWorld, version: ArtifactVersion, atMs: number): voi
   if (version.producer === undefined) return;
   const workload = touchedWorkload(world, version.producer.workloadId);
   const name = artifactTitle(version);
-  const given = { name, path: version.places[0]?.uri ?? "", version: version.id };
+  const given = asProduced(name, version);
   workload.artifacts = withArtifact(workload.artifacts, given);
   meetDependencies(
     world,

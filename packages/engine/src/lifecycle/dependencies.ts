@@ -12,7 +12,7 @@ import type {
 } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
-import { findVersion, findVersionOf } from "../state/find-artifact.ts";
+import { asProduced, findVersion, findVersionOf } from "../state/find-artifact.ts";
 
 export type Resolved =
   | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly ProducedArtifact[] }
@@ -71,7 +71,7 @@ function registeredFor(
 ): ProducedArtifact | null {
   if (workload !== undefined || !isRegistered(artifact) || producer?.endedAtMs === null) return null;
   const version = findVersionOf(state, team, artifact);
-  return version === null ? null : { name: artifact, path: version.places[0]?.uri ?? "", version: version.id };
+  return version === null ? null : asProduced(artifact, version);
 }
 
 /** Whether the workload waits for others or uses artifacts, so that `resolveAfter` has something to resolve. */
@@ -103,8 +103,7 @@ function resolveUsed(world: World, spec: WorkloadSpec): Resolved {
     const version = findVersion(world.state, spec.team, ref);
     const name = artifactTitle(ref);
     if (version !== null) {
-      if (given.every((each) => each.name !== name))
-        given.push({ name, path: version.places[0]?.uri ?? "", version: version.id });
+      if (given.every((each) => each.name !== name)) given.push(asProduced(name, version));
       continue;
     }
     const producer = ref.at === null && ref.team === null ? findProducer(world, spec.team, { artifact: name }) : null;

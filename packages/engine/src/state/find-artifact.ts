@@ -1,6 +1,14 @@
 /** The version that a notation names, and what depends on a version. */
 import { artifactKey, parseArtifactRef, versionId } from "@headroom/model";
-import type { Artifact, ArtifactName, ArtifactPointer, ArtifactRef, ArtifactVersion, TeamName } from "@headroom/model";
+import type {
+  Artifact,
+  ArtifactName,
+  ArtifactPointer,
+  ArtifactRef,
+  ArtifactVersion,
+  ProducedArtifact,
+  TeamName,
+} from "@headroom/model";
 import type { ReadonlyState } from "./state.ts";
 
 type Registry = Pick<ReadonlyState, "artifacts" | "artifactVersions">;
@@ -25,6 +33,13 @@ export function findVersionOf(state: Registry, team: TeamName, text: string): Ar
   const ref = parseArtifactRef(text);
   return ref === null ? null : findVersion(state, team, ref);
 }
+
+/** A version as work gets it, under the name that it uses. */
+export const asProduced = (name: string, { id, places }: ArtifactVersion): ProducedArtifact => ({
+  name,
+  path: places[0]?.uri ?? "",
+  version: id,
+});
 
 /** Names of the things that depend on a version: aliases, versions that were made from it, and work that has not ended. */
 export function usersOf(state: ReadonlyState, name: ArtifactName, number: number): readonly string[] {

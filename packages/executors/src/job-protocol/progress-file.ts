@@ -6,6 +6,7 @@ import type { Stats } from "node:fs";
 import { closeSync, fstatSync, lstatSync, read } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
+import { ARTIFACT_FIELDS_MAX } from "@headroom/model";
 import type { AttemptId, Signal } from "@headroom/model";
 import { z } from "zod";
 import type { ArtifactLine } from "./made-artifacts.ts";
@@ -27,9 +28,8 @@ const READ_MAX_BYTES = 1024 * 1024;
 const LAST_PIECES_MAX = 8;
 const METRICS_MAX = 32;
 const TEXT_MAX = 1024;
-/** Limits of the metrics and of the parameters of one artifact. */
+/** Length of the name of a metric or parameter of an artifact. */
 const NAME_MAX = 128;
-const ARTIFACT_FIELDS_MAX = 64;
 /** Limits of ranks and accelerators: the largest gang, and the largest node. */
 const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;

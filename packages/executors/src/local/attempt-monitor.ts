@@ -117,7 +117,7 @@ export class AttemptMonitor {
     this.#setup = setup;
   }
 
-  /** Reports the existing attempts. Resolves when all are reported but those whose artifacts are still read. */
+  /** Reports the existing attempts. Resolves when all are reported, except those whose artifacts are still being read. */
   async start(): Promise<void> {
     try {
       this.#watcher = watch(this.#setup.store.attemptsDir, { persistent: false }, (_, name) => {

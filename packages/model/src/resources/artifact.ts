@@ -33,13 +33,13 @@ export type ArtifactPointer =
 const ARTIFACT_NAME: RegExp = /^[A-Za-z][A-Za-z0-9_-]{0,62}$/;
 /** An alias begins with a letter, so that no alias looks like a version. */
 const ARTIFACT_ALIAS: RegExp = /^[A-Za-z][A-Za-z0-9._-]{0,62}$/;
-/** The alias of the newest version, which nobody can move. */
+/** The alias of the newest version. No command moves it. */
 const NEWEST_ALIAS = "latest";
 
 const VERSION = /^[1-9][0-9]{0,8}$/;
 const TEAM_PATH = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}(?:\/[A-Za-z0-9][A-Za-z0-9._-]{0,62}){0,15}$/;
 
-/** Reads the notation; `null`: the text is none. Paths, URIs and other names of data are none. */
+/** Reads the notation. `null`: the text is not in it, like a path, a URI or another name of data. */
 export function parseArtifactRef(text: string): ArtifactRef | null {
   const colon = text.indexOf(":");
   const kind = ARTIFACT_KINDS.find((each) => each === text.slice(0, Math.max(0, colon)));
@@ -72,7 +72,7 @@ export const artifactKey = ({ kind, team, name }: ArtifactName): string => `${ki
 /** The id of a version, which is its full notation. */
 export const versionId = (artifact: ArtifactName, number: number): string => `${artifactKey(artifact)}@${number}`;
 
-/** Reads an id or key that `versionId` or `artifactKey` wrote; `null`: the text is none. */
+/** Reads an id or key that `versionId` or `artifactKey` wrote; `null`: the text is neither. */
 export function nameOfId(id: string): ArtifactName | null {
   const ref = parseArtifactRef(id);
   return ref === null || ref.team === null ? null : { kind: ref.kind, team: ref.team, name: ref.name };
@@ -83,7 +83,7 @@ export interface ArtifactPlace {
   /** Name of the store; `local`: the file system of the executor. */
   readonly store: string;
   readonly uri: string;
-  /** `verified`: bytes with the digest of the version were read there. `declared`: somebody said so. */
+  /** `verified`: bytes with the digest of the version were read there. `declared`: stated, and not read. */
   readonly state: "verified" | "declared" | "missing";
 }
 
@@ -99,7 +99,7 @@ export interface ArtifactProducer {
 
 /** The properties of a version that its registration states. */
 export interface ArtifactContent {
-  /** `sha256:` and 64 hexadecimal digits; `null`: nobody has read the bytes. */
+  /** `sha256:` and 64 hexadecimal digits; `null`: the bytes were not read. */
   readonly digest: string | null;
   readonly bytes: number | null;
   /** The rule of the data, as in `data.rule` of a workload. */

@@ -1,7 +1,6 @@
 /** Artifacts: reads for the teams that the caller may see, and commands. */
 import type { ReadonlyState } from "@headroom/engine";
 import { artifactTitle } from "@headroom/model";
-import { refuse } from "@headroom/protocol";
 import * as views from "@headroom/views";
 import { readableTeams } from "../auth/team-tree.ts";
 import { command } from "./calls.ts";
@@ -37,9 +36,7 @@ export const getArtifactVersion = (
   plane: ControlPlane,
   call: Call<"getArtifactVersion">,
 ): Promise<Answer<"getArtifactVersion">> =>
-  ofArtifact(plane, call, (state, found) =>
-    views.versionView(state, found, { text: call.params.artifact, readable: readableTeams(state, call.principal) }),
-  );
+  ofArtifact(plane, call, (state, found) => views.versionView(state, found, readableTeams(state, call.principal)));
 
 export const artifactLineage = (
   plane: ControlPlane,
@@ -47,10 +44,8 @@ export const artifactLineage = (
 ): Promise<Answer<"artifactLineage">> =>
   ofArtifact(plane, call, (state, found) => {
     const { direction = "both", depth } = call.query;
-    const version = views.versionAt(state, found);
-    const text = call.params.artifact;
-    if (version === null) throw refuse("unknownArtifact", `There is no artifact ${text}, or it is deleted.`);
-    return views.artifactLineage(state, version, { direction, depth, readable: readableTeams(state, call.principal) });
+    const readable = readableTeams(state, call.principal);
+    return views.artifactLineage(state, views.versionAt(state, found), { direction, depth, readable });
   });
 
 export async function registerArtifact(

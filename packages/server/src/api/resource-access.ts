@@ -7,7 +7,7 @@ import { parseArtifactRef } from "@headroom/model";
 import type { TeamName, WorkloadId } from "@headroom/model";
 import { operations, ProblemError, refuse } from "@headroom/protocol";
 import type { Operation, OperationName, Permission } from "@headroom/protocol";
-import { findArtifact, rejectionProblem } from "@headroom/views";
+import { absentArtifact, findArtifact, rejectionProblem } from "@headroom/views";
 import { authorize, isUnbounded } from "../auth/authorize.ts";
 import type { Principal } from "../auth/authorize.ts";
 import { readableTeams, withTeamsAbove } from "../auth/team-tree.ts";
@@ -97,13 +97,12 @@ function ofWorkload(state: ReadonlyState, permission: Permission, id: string): R
 /** An artifact without a team in its name is looked up among those that the principal may read; the handler reports the rest. */
 function ofArtifactInPath({ state, operation: { permission }, call }: AccessQuestion): ResourceNeed[] {
   const { artifact: text = "" } = call.params as { readonly artifact?: string };
-  const absent = (): Error => refuse("unknownArtifact", `There is no artifact ${text}, or it is deleted.`);
   const { team } = findArtifact(state, text, readableTeams(state, call.principal)).artifact;
   return [
     {
       permission,
       resource: { kind: "artifacts", name: text, teams: withTeamsAbove(state, team), owner: null },
-      absent,
+      absent: () => absentArtifact(text),
     },
   ];
 }

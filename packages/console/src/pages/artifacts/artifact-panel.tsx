@@ -1,5 +1,6 @@
 /** One artifact: its versions, the moves of its aliases, and the lineage of its newest version. */
 import type { ArtifactLineageNode, ArtifactResource, ArtifactVersionSummary } from "@headroom/protocol";
+import { grouped } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
@@ -43,8 +44,8 @@ function VersionsPanel({
               {version.digest === null ? "no digest" : version.digest.slice(0, 19)}
             </span>
             <span className="text-ink-2">
-              {version.bytes === null ? "size unknown" : `${version.bytes.toLocaleString("en-US")} bytes`}, by{" "}
-              {version.actor}, <Moment atMs={version.registeredAtMs} />
+              {version.bytes === null ? "size unknown" : `${grouped(version.bytes)} bytes`}, by {version.actor},{" "}
+              <Moment atMs={version.registeredAtMs} />
             </span>
             {version.aliases.map((alias) => (
               <Badge key={alias} tone="run">
