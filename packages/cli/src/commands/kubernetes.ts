@@ -4,9 +4,10 @@ import type { ManifestCommandOptions } from "../kubernetes/print-manifest.ts";
 
 const manifestCommand = defineCommand<ManifestCommandOptions>({
   name: "manifest",
-  summary: "Print the objects with which a control plane runs in a cluster of Kubernetes",
+  summary: "Print the objects with which a control plane runs in a Kubernetes cluster",
   details: `Namespaces, a service account with the rights that the executor needs and no more, a volume for the state, a Deployment and a
-Service. Nothing is changed or sent. How to build the image: docs/how-to/install.md.
+Service. Nothing is changed or sent. How to build the image: docs/how-to/install.md. How to use the cluster then:
+docs/how-to/use-a-kubernetes-cluster.md.
 
 Examples:
   headroom kubernetes manifest --image registry.example/headroom:0.1.0 | kubectl apply -f -
@@ -21,7 +22,7 @@ Examples:
       repeatable: true,
     },
     { flags: "--storage <size>", description: "size of the volume for the state (default: 20Gi)" },
-    { flags: "--follow", description: "only the rights to follow the cluster, not to use it" },
+    { flags: "--follow", description: "with rights to read nodes and pods alone, for an executor with --mode follow" },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -32,7 +33,7 @@ Examples:
 
 export const kubernetesCommand = defineCommand({
   name: "kubernetes",
-  summary: "Prepare a cluster of Kubernetes for a control plane",
+  summary: "Prepare a Kubernetes cluster for a control plane",
   commands: [manifestCommand],
   run() {
     return Promise.reject(new CliError("kubernetes needs a command: headroom kubernetes manifest", exitCode.usage));

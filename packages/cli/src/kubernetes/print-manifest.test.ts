@@ -47,10 +47,29 @@ describe("headroom kubernetes manifest", () => {
     expect(new Set(verbs)).toEqual(new Set(["get", "list", "watch"]));
   });
 
+  it("has the state directory below the volume, whose root the group may write to", async () => {
+    const deployment = (await printed()).find(({ kind }) => kind === "Deployment");
+    expect(deployment).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            securityContext: { fsGroup: 10_001, fsGroupChangePolicy: "OnRootMismatch" },
+            containers: [
+              {
+                env: expect.arrayContaining([{ name: "HEADROOM_HOME", value: "/var/lib/headroom/home" }]),
+                volumeMounts: expect.arrayContaining([{ name: "state", mountPath: "/var/lib/headroom" }]),
+              },
+            ],
+          },
+        },
+      },
+    });
+  });
+
   it("refuses names that Kubernetes refuses", async () => {
     const { code, stderr } = await headroom(["kubernetes", "manifest", "--namespace", "Headroom"], {
       workingDirectory: tmpdir(),
     });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("a namespace must be")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("Headroom is no namespace")]);
   });
 });

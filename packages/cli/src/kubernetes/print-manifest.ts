@@ -19,8 +19,12 @@ export async function printManifest(context: CommandContext, options: ManifestCo
   const { image = "headroom", namespace = "headroom", pods = [], storage = "20Gi", follow, json } = options;
   for (const name of [namespace, ...pods])
     if (!NAME.test(name))
-      throw new CliError("a namespace must be at most 63 lower-case letters, digits and '-'", exitCode.usage);
-  if (!STORAGE.test(storage)) throw new CliError("--storage must be an amount such as 20Gi", exitCode.usage);
+      throw new CliError(
+        `${name} is no namespace: at most 63 lower-case letters, digits and '-', with a letter or digit at both ends`,
+        exitCode.usage,
+      );
+  if (!STORAGE.test(storage))
+    throw new CliError(`--storage must be an amount such as 20Gi, not ${storage}`, exitCode.usage);
   const { clusterManifest } = await import("@headroom/executors/kubernetes-manifest");
   const podNamespaces = pods.length === 0 ? [namespace] : pods;
   const objects = clusterManifest({ namespace, podNamespaces, image, storage, isReadOnly: follow === true });

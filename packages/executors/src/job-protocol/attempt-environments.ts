@@ -20,7 +20,7 @@ export interface EnvironmentSetup {
  * Creates the checkpoint directory if it is on this machine. Failures are ignored: a workload that needs the directory
  * fails with its own error.
  */
-export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGang): string {
+export function checkpointDirOf(homeDir: string, launch: LaunchGang): string {
   const { checkpointDir } = launch.spec;
   try {
     if (checkpointDir === null) makeOwnDirectory(checkpointRootOf(homeDir), taskDirName(launch).split("/"));
@@ -68,7 +68,7 @@ export async function attemptEnvironments(
   const place = {
     progressFile: files.progressFile,
     checkpointRequestFile: files.checkpointRequestFile,
-    checkpointDir: checkpointDirOf(setup, launch),
+    checkpointDir: checkpointDirOf(setup.homeDir, launch),
     session: sessionOf(process.env),
     devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),
   };

@@ -82,7 +82,7 @@ export interface GangPart {
   /** Name of the node at the system that runs the gang. */
   readonly node: string;
   readonly ranks: readonly number[];
-  /** Amounts that the system was asked for on the node. Absent: an earlier version recorded the launch. */
+  /** Amounts that were requested from the system on the node. Absent: an earlier version recorded the launch. */
   readonly amounts?: HeldAmounts;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The conformance cases on a real API server, whose kubelets the test plays, with the rights of `headroom kubernetes manifest` alone. It takes turns with other long tests by commit; `npm run
- * conformance -- kubernetes` always runs it.
+ * The conformance cases on a real API server, whose kubelets the test plays, with the rights of `headroom kubernetes manifest` alone. The
+ * test takes turns with other long tests by commit; `npm run conformance -- kubernetes` always runs it.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";

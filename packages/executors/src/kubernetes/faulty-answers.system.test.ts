@@ -9,6 +9,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 import { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
+import { drawsOf } from "../conformance/draws.ts";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import type { KubernetesPod } from "./api/objects.ts";
 import { FaultyProxy } from "./testing/faulty-proxy.ts";
@@ -195,8 +196,7 @@ describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("K
     `finishes every gang with ${killCount} kills of the control plane or the API server, and doubles none`,
     { timeout: 30_000 + killCount * 150_000 },
     async () => {
-      let state = (seed * 7_919 + 1) % 2_147_483_647;
-      const draw = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+      const draw = drawsOf(seed);
       for (let kill = 1; kill <= killCount; kill++) {
         const victim = (kill + seed) % 2 === 0 ? "control plane" : "kube-apiserver";
         const [atMs, downMs] = [draw() * 2_000, draw() * 3_000];

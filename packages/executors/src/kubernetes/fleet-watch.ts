@@ -2,7 +2,7 @@
  * Reports changes of nodes between two inventories: nodes that take no work any more, nodes that are back, and what pods of others use.
  * Changes are gathered for a second, because they come in bursts.
  */
-import type { ExecutorId, ForeignUseReport, NodeId, NodeSpec } from "@headroom/model";
+import type { ExecutorId, NodeId, NodeSpec } from "@headroom/model";
 import type { Inventory } from "../executor.ts";
 import type { Reporter } from "../job-protocol/reporter.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
@@ -20,7 +20,9 @@ export class FleetWatch {
   /** Nodes and pools of the last inventory, which the control plane has taken in. */
   #listed: ReadonlyMap<NodeId, NodeSpec> = new Map();
   #pools: ReadonlySet<string> = new Set();
+  /** Foreign use of the last inventory or report, as JSON. */
   #uses = "";
+  /** Processor time of the last look. */
   #costMs = 0;
 
   constructor(id: ExecutorId, copy: ClusterCopy, reporter: Reporter) {
@@ -33,7 +35,7 @@ export class FleetWatch {
   noteInventory({ nodes, pools, foreignUse = [] }: Inventory): void {
     this.#listed = new Map(nodes.map((node) => [node.id, node]));
     this.#pools = new Set(pools.map(({ name }) => name));
-    this.#uses = textOf(foreignUse);
+    this.#uses = JSON.stringify(foreignUse);
   }
 
   /** Called for each change of a node or a pod. */
@@ -70,11 +72,9 @@ export class FleetWatch {
     for (const [id, node] of listed)
       if (this.#pools.has(node.pool) && JSON.stringify(node) !== JSON.stringify(this.#listed.get(id)))
         this.#reporter.tell({ kind: "nodeSeen", node });
-    const uses = textOf(foreignUse);
+    const uses = JSON.stringify(foreignUse);
     if (uses !== this.#uses) this.#reporter.tell({ kind: "foreignUseSeen", executor: this.#id, uses: foreignUse });
     this.#listed = new Map([...listed].filter(([, { pool }]) => this.#pools.has(pool)));
     this.#uses = uses;
   }
 }
-
-const textOf = (uses: readonly ForeignUseReport[]): string => JSON.stringify(uses);

@@ -27,7 +27,7 @@ import { readLogs } from "../job-protocol/log-reader.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
 import { Reporter } from "../job-protocol/reporter.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
-import { Connection } from "./api/connection.ts";
+import { Connection, messageOf } from "./api/connection.ts";
 import { PodApi } from "./api/pod-api.ts";
 import { ClusterCopy } from "./cluster-copy.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
@@ -314,5 +314,3 @@ function namesIn(directory: string): readonly string[] {
     throw error;
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

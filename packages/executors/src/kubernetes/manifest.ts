@@ -15,6 +15,10 @@ export interface ManifestOptions {
 }
 
 const NAME = "headroom";
+/**
+ * The volume. Because of `fsGroup`, Kubernetes lets the group write to its root. Headroom refuses such a state directory, so the state
+ * directory is below.
+ */
 const STATE = "/var/lib/headroom";
 const PORT = 7_070;
 /** The user of the image (deploy/container/Containerfile). */
@@ -120,6 +124,8 @@ const controlPlaneSpec = (image: string, claimName: string): object => ({
     runAsUser: USER_ID,
     runAsGroup: USER_ID,
     fsGroup: USER_ID,
+    // `Always`, the default, lets the group write to all files of the volume at each start.
+    fsGroupChangePolicy: "OnRootMismatch",
     seccompProfile: { type: "RuntimeDefault" },
   },
   containers: [
@@ -127,6 +133,11 @@ const controlPlaneSpec = (image: string, claimName: string): object => ({
       name: NAME,
       image,
       args: ["up", "--host", "0.0.0.0", "--insecure", "--slots", "0"],
+      // The image names directories in the root of the volume, which is empty at first.
+      env: [
+        { name: "HEADROOM_HOME", value: `${STATE}/home` },
+        { name: "TMPDIR", value: "/tmp" },
+      ],
       ports: [{ name: "api", containerPort: PORT }],
       resources: { requests: { cpu: "500m", memory: "512Mi" } },
       securityContext: {

@@ -125,7 +125,7 @@ export class Launcher {
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     makeAttemptDirectories(files, effect.workers.length);
-    const checkpointDir = checkpointDirOf(this.#setup, effect);
+    const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect);
     const record: LaunchRecord = {
       attemptId,
       workloadId,

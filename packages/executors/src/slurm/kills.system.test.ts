@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
+import { drawsOf } from "../conformance/draws.ts";
 import { slurmControlPlane } from "./testing/control-plane.ts";
 import { SlurmCluster, whyNoCluster } from "./testing/slurm-cluster.ts";
 
@@ -18,12 +19,6 @@ const seed = Number(process.env["HEADROOM_SLURM_SEED"] ?? 1);
 const PORT = 7_600 + (process.pid % 100);
 /** A job that waits for the cluster to come back, and perhaps starts again. */
 const JOB_TIMEOUT_MS = 120_000;
-
-/** A generator of Lehmer (Park and Miller, 1988): numbers between 0 and 1. */
-function draws(start: number): () => number {
-  let state = (start * 7_919 + 1) % 2_147_483_647;
-  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-}
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -90,7 +85,7 @@ describe.skipIf(missing !== null)("a control plane over a Slurm cluster", () => 
     `finishes every job with ${killCount} kills, one for each, and doubles none`,
     { timeout: killCount * 150_000 },
     async () => {
-      const draw = draws(seed);
+      const draw = drawsOf(seed);
       for (let kill = 1; kill <= killCount; kill++) {
         const [victim, atMs, downMs] = [draw() < 0.5 ? "control plane" : "slurmctld", draw() * 3_000, draw() * 1_500];
         const what = `kill ${kill} of seed ${seed}: ${victim} after ${Math.round(atMs)} ms, down for ${Math.round(downMs)} ms`;

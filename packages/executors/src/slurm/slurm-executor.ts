@@ -26,6 +26,7 @@ import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
+import { Reporter } from "../job-protocol/reporter.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
@@ -34,7 +35,6 @@ import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
 import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
-import { Reporter } from "../job-protocol/reporter.ts";
 import type { SlurmSettings } from "./settings.ts";
 import { ALIVE_MS } from "./agent/part-supervisor.ts";
 
@@ -53,7 +53,7 @@ const LOG_FILES_KEPT = 4;
 /** Time in ms for which a job must be missing in Slurm before it is submitted again. */
 const RESUBMIT_AFTER_MS = 10_000;
 const READ_BATCH = 25;
-/** Period in ms of the questions about what other jobs use. */
+/** Period in ms at which the use by jobs of others is read. */
 const FOLLOW_MS = 5_000;
 
 export function createSlurmExecutor(options: SlurmExecutorOptions): Executor {

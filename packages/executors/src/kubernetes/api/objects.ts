@@ -7,7 +7,6 @@ export interface ObjectMeta {
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
-  readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -88,7 +87,6 @@ export interface KubernetesPod {
     readonly phase?: string;
     readonly reason?: string;
     readonly message?: string;
-    readonly podIP?: string;
     readonly containerStatuses?: readonly ContainerStatus[];
   };
 }

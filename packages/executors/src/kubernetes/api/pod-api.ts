@@ -1,7 +1,7 @@
 /** Calls about pods and Services, with the outcomes that matter: what took effect, what never will, and what is unknown. */
 import type { IncomingMessage } from "node:http";
 import type { ApiAnswer, Connection } from "./connection.ts";
-import { statusText, unreachable } from "./connection.ts";
+import { messageOf, statusText, unreachable } from "./connection.ts";
 import type { KubernetesNode, KubernetesPod } from "./objects.ts";
 
 export type Outcome =
@@ -105,7 +105,7 @@ export class PodApi {
     try {
       answer = await this.#connection.call(request);
     } catch (error) {
-      return { kind: "unknown", detail: error instanceof Error ? error.message : String(error) };
+      return { kind: "unknown", detail: messageOf(error) };
     }
     const { status, body } = answer;
     if (status >= 200 && status < 300) return { kind: "done" };

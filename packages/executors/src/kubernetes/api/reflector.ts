@@ -5,11 +5,11 @@
  */
 import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "./connection.ts";
-import { StreamRefused, unreachable } from "./connection.ts";
+import { messageOf, StreamRefused, unreachable } from "./connection.ts";
 import type { KubernetesObject } from "./objects.ts";
 import { objectKey } from "./objects.ts";
+import { pause } from "./pause.ts";
 
 export interface ReflectorSetup<Item extends KubernetesObject> {
   readonly connection: Pick<Connection, "answer" | "stream">;
@@ -51,7 +51,7 @@ export class Reflector<Item extends KubernetesObject> {
   readonly #stopped = new AbortController();
   #items = new Map<string, Item>();
   #version: string | null = null;
-  #problem: string | null = "not asked yet";
+  #problem: string | null = "the server has not answered yet";
   #listedAtMs = 0;
   readonly #waiters = new Set<() => void>();
   #running: Promise<void> = Promise.resolve();
@@ -109,14 +109,14 @@ export class Reflector<Item extends KubernetesObject> {
         if (this.#version === null || isOld) await this.#list();
         if (await this.#watch()) retryMs = RETRY_FIRST_MS;
         else {
-          // A proxy that ends every watch at once must not be asked without a pause.
+          // A proxy that ends every watch at once must not be called without a pause.
           await pause(retryMs, this.#stopped.signal);
           retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
         }
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         if (error instanceof Outdated) this.#version = null;
-        else this.#problem = error instanceof Error ? error.message : String(error);
+        else this.#problem = messageOf(error);
         await pause(retryMs, this.#stopped.signal);
         retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
       }
@@ -212,6 +212,3 @@ function eventOf<Item>(line: string): WatchEvent<Item> {
   if (typeof event?.type !== "string" || typeof event.object !== "object") throw new Error("the watch gave no event");
   return event;
 }
-
-/** Resolves after the time, or when the signal is aborted. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});

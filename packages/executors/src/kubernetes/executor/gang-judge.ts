@@ -96,26 +96,22 @@ const hasFailed = (state: PodState): boolean =>
 
 function judgeEnd({ pods, isStopped, failedRank }: GangFacts, states: readonly PodState[]): GangConclusion {
   const failed = states.find((state) => state.kind === "failed");
-  if (failed?.kind === "failed")
+  if (failed !== undefined)
     return {
       kind: "lost",
       detail: isStopped ? "It was stopped before all of its workers had started." : failed.detail,
     };
   const ends = states.filter((state) => state.kind === "exited");
-  const deleted = states.findIndex(
+  // A deletion ends containers by a signal; work that handles the signal exits with a code of its own.
+  const byDeletion = states.map(
     (state, rank) => hasFailed(state) && pods[rank]?.metadata.deletionTimestamp !== undefined,
   );
   // Headroom deletes pods of attempts that it stops, and the others of a gang with a failed worker.
-  const first = failedRank ?? deleted;
-  if (!isStopped && deleted >= 0 && isDeleted(pods[first]) && hasEndedByDeletion(states[first]))
+  const first = failedRank ?? byDeletion.indexOf(true);
+  if (!isStopped && byDeletion[first] === true)
     return { kind: "lost", detail: `The pod of worker ${first} was deleted or evicted by others.` };
   return { kind: "end", ends };
 }
-
-const isDeleted = (pod: KubernetesPod | null | undefined): boolean => pod?.metadata.deletionTimestamp !== undefined;
-
-/** A deletion ends containers by a signal; work that handles it exits with a code of its own. */
-const hasEndedByDeletion = (state: PodState | undefined): boolean => state !== undefined && hasFailed(state);
 
 function judgeNodes(
   { nodes, pods }: GangFacts,

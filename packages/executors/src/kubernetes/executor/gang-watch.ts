@@ -13,6 +13,7 @@ import type { RecordedState } from "../../job-protocol/recorded-state.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import type { Reporter } from "../../job-protocol/reporter.ts";
 import { refusedExit } from "../../processes/attempt-end.ts";
+import { messageOf } from "../api/connection.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
 import type { GangConclusion, GangFacts, GangRules } from "./gang-judge.ts";
@@ -147,11 +148,6 @@ export class GangWatch {
     this.notice(files.key.name);
   }
 
-  /** Whether an attempt may run on the node. */
-  #isUsed(nodeName: string): boolean {
-    return this.#on(nodeName).some(({ files }) => ["starting", "running"].includes(readState(files).kind));
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
@@ -161,12 +157,13 @@ export class GangWatch {
   }
 
   /**
-   * Reports that a node takes no work, so that none is placed there again. The engine takes all its attempts on the node for lost, so the
-   * node must run none.
+   * Reports that a node takes no work, so that none is placed there again. The engine counts all attempts on the node as lost, so the
+   * report is left out while one may run there.
    */
   leaveNode(nodeName: string, detail: string): void {
     const { reporter, nodeIdOf } = this.#setup;
-    if (!this.#isUsed(nodeName)) reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(nodeName), detail });
+    const mayRun = this.#on(nodeName).some(({ files }) => ["starting", "running"].includes(readState(files).kind));
+    if (!mayRun) reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(nodeName), detail });
   }
 
   #on(nodeName: string): readonly WatchedGang[] {
@@ -370,7 +367,7 @@ export class GangWatch {
     this.notice(watched.name);
   }
 
-  async #tellEnd(watched: WatchedGang, { launch, exit }: RecordedState & { kind: "ended" }): Promise<void> {
+  async #tellEnd(watched: WatchedGang, { launch, exit }: Extract<RecordedState, { kind: "ended" }>): Promise<void> {
     const { reporter, jobFiles } = this.#setup;
     const { attemptId, name, files } = watched;
     await reporter.untilRoom();
@@ -393,5 +390,3 @@ export class GangWatch {
     reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits });
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -4,10 +4,10 @@
  */
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LogLimits } from "../../job-protocol/attempt-files.ts";
 import { isMissing } from "../../job-protocol/attempt-files.ts";
 import { LogWriter } from "../../job-protocol/log-writer.ts";
+import { pause } from "../api/pause.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { LogLine, LogPlace } from "./log-lines.ts";
 import { LOG_START, LogLines, sinceTimeOf } from "./log-lines.ts";
@@ -160,6 +160,3 @@ function writeCursor(directory: string, cursor: Cursor): void {
     // A full disk costs a repeated line after a restart, but does not disturb the copy.
   }
 }
-
-/** Resolves after the time, or when the signal is aborted. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});

@@ -1,4 +1,5 @@
 /** Changes to the pods of one attempt: binding, deletion, release. Every call may be repeated. */
+import { messageOf } from "../api/connection.ts";
 import type { Outcome, PodApi } from "../api/pod-api.ts";
 import type { KubernetesPod } from "../api/objects.ts";
 import { FINALIZER, podName } from "./pod-names.ts";
@@ -43,7 +44,7 @@ export class PodActions {
       const where = pod?.spec?.nodeName;
       return { kind: "impossible", detail: where === undefined ? outcome.detail : `its pod ${name} is on ${where}` };
     } catch (error) {
-      return { kind: "unknown", detail: error instanceof Error ? error.message : String(error) };
+      return { kind: "unknown", detail: messageOf(error) };
     }
   }
 

@@ -46,7 +46,7 @@ function launchOf(
 const node: KubernetesFleetNode = {
   id: nodeId("kube-a"),
   name: "a",
-  accelerators: { resource: "nvidia.com/gpu", type: "H100", count: 8, vendor: "nvidia" },
+  accelerators: { resource: "nvidia.com/gpu", type: "H100", count: 8 },
   spec: {
     id: nodeId("kube-a"),
     pool: poolName("kube-h100"),

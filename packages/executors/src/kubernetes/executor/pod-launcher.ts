@@ -18,6 +18,7 @@ import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { requestStop } from "../../job-protocol/stop-request.ts";
 import { workerEnvironments } from "../../job-protocol/worker-environment.ts";
+import { messageOf } from "../api/connection.ts";
 import type { NewObject, Outcome, PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
 import type { KubernetesFleetNode } from "../fleet/cluster-nodes.ts";
@@ -152,10 +153,10 @@ export class PodLauncher {
       ...(await allOf(objects, (pod) => this.#createPod(pod, effect, plan))),
       ...(service === null ? [] : [await this.#setup.api.create("services", service)]),
     ];
-    const refused = outcomes.find(({ kind }) => kind === "refused");
-    if (refused !== undefined && refused.kind !== "done") return watch.refuse(files, refused.detail);
-    const unknown = outcomes.find(({ kind }) => kind === "unknown");
-    if (unknown !== undefined && unknown.kind !== "done") {
+    const refused = outcomes.find((each) => each.kind === "refused");
+    if (refused !== undefined) return watch.refuse(files, refused.detail);
+    const unknown = outcomes.find((each) => each.kind === "unknown");
+    if (unknown !== undefined) {
       onProblem(`Attempt ${watched.attemptId}: its pods could not be created: ${unknown.detail}`);
       memory.startedWaitingAtMs ??= performance.now();
       if (performance.now() - memory.startedWaitingAtMs > settings.startTimeoutMs) throw new Error(unknown.detail);
@@ -190,13 +191,13 @@ export class PodLauncher {
       if (carriesAttempt(found, identity, attemptId)) return { kind: "done" };
       return { kind: "refused", detail: `the pod ${pod.metadata.name} belongs to something else` };
     } catch (error) {
-      return { kind: "unknown", detail: error instanceof Error ? error.message : String(error) };
+      return { kind: "unknown", detail: messageOf(error) };
     }
   }
 
   #cannotLaunch(files: AttemptFiles, effect: LaunchGang, error: unknown): void {
     const { watch } = this.#setup;
-    const detail = `It could not be launched: ${error instanceof Error ? error.message : String(error)}.`;
+    const detail = `It could not be launched: ${messageOf(error)}.`;
     if (error instanceof RefusedGang) {
       recordLost(files, { detail, cause: "records" });
       watch.track(effect.attemptId, files);
@@ -302,7 +303,7 @@ export class PodLauncher {
     if (refusal !== undefined && refusal !== null) this.#setup.watch.refuse(files, refusal);
   }
 
-  /** Variables of the session are those of the image, so `PATH` is left to it. */
+  /** The image decides `PATH` and the variables of a login, such as `HOME`. */
   #environmentsOf(own: AttemptFiles, effect: LaunchGang, base: string): readonly Readonly<Record<string, string>>[] {
     const { settings } = this.#setup;
     const { directory } = settings;
@@ -313,7 +314,7 @@ export class PodLauncher {
       checkpointDir:
         directory === undefined
           ? (effect.spec.checkpointDir ?? CONTAINER_CHECKPOINTS)
-          : checkpointDirOf({ homeDir: directory, devicesOf: () => Promise.reject(new Error("unused")) }, effect),
+          : checkpointDirOf(directory, effect),
       session: {},
       // A container has the devices that the device plugin chose, counted from 0.
       devices: effect.workers.map(({ accelerators }) => ({

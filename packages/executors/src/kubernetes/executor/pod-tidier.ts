@@ -1,14 +1,15 @@
 /** Removes pods whose attempts have ended, and ends those that a wrong answer had hidden. */
+import { attemptId } from "@headroom/model";
 import type { AttemptFiles, ExitRecord } from "../../job-protocol/attempt-files.ts";
 import { attemptDirName } from "../../job-protocol/attempt-names.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
-import { attemptId } from "@headroom/model";
+import { messageOf } from "../api/connection.ts";
 import type { KubernetesPod } from "../api/objects.ts";
 import { objectKey } from "../api/objects.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
 import { PodActions } from "./pod-actions.ts";
-import { ATTEMPT_ANNOTATION } from "./pod-names.ts";
+import { ATTEMPT_ANNOTATION, podName } from "./pod-names.ts";
 import { isOver, podStateOf } from "./pod-state.ts";
 import { readPlace } from "./watched-gang.ts";
 
@@ -31,7 +32,8 @@ export class PodTidier {
   readonly #setup: TidierSetup;
   readonly #actions: PodActions;
   readonly #deletedAtMs = new Map<string, number>();
-  readonly #servicesLeft = new Set<string>();
+  /** Services that the cluster has removed, by name: all pods of a gang lead to one. */
+  readonly #servicesRemoved = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> | null = null;
 
@@ -55,10 +57,10 @@ export class PodTidier {
   async removeAll(files: AttemptFiles, workers: number): Promise<void> {
     const place = readPlace(files);
     if (place === null) return;
-    this.#servicesLeft.delete(place.base);
+    this.#servicesRemoved.delete(place.base);
     const { api, copy } = this.#setup;
     for (let rank = 0; rank < workers; rank++) {
-      const name = `${place.base}-${rank}`;
+      const name = podName(place.base, rank);
       const known = copy.pod(place.namespace, name);
       if (known === null && copy.problem === null) continue;
       const pod = await api.find(place.namespace, name);
@@ -83,7 +85,7 @@ export class PodTidier {
         calls += await this.#tidyPod(pod);
       }
     } catch (error) {
-      onProblem(`Removing ended pods: ${error instanceof Error ? error.message : String(error)}`);
+      onProblem(`Removing ended pods: ${messageOf(error)}`);
     }
   }
 
@@ -112,9 +114,9 @@ export class PodTidier {
   async #removeService(pod: KubernetesPod): Promise<void> {
     const files = this.#filesOf(pod);
     const place = files === null ? null : readPlace(files);
-    if (place === null || this.#servicesLeft.has(place.base)) return;
+    if (place === null || this.#servicesRemoved.has(place.base)) return;
     const { kind } = await this.#actions.removeService(place);
-    if (kind !== "unknown") this.#servicesLeft.add(place.base);
+    if (kind !== "unknown") this.#servicesRemoved.add(place.base);
   }
 
   /** `null`: the attempt has not ended, or is unknown here. */

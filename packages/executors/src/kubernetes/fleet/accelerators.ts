@@ -8,7 +8,6 @@ export interface NodeAccelerators {
   readonly resource: string;
   readonly type: string;
   readonly count: number;
-  readonly vendor: "nvidia" | "amd" | "none";
 }
 
 /**
@@ -17,12 +16,10 @@ export interface NodeAccelerators {
  */
 const RESOURCES: readonly {
   readonly name: string;
-  readonly vendor: NodeAccelerators["vendor"];
   readonly labels: readonly string[];
 }[] = [
   {
     name: "nvidia.com/gpu",
-    vendor: "nvidia",
     labels: [
       "nvidia.com/gpu.product",
       "cloud.google.com/gke-accelerator",
@@ -32,7 +29,6 @@ const RESOURCES: readonly {
   },
   {
     name: "amd.com/gpu",
-    vendor: "amd",
     labels: [
       "amd.com/gpu.product-name",
       "beta.amd.com/gpu.product-name",
@@ -40,9 +36,9 @@ const RESOURCES: readonly {
       "beta.amd.com/gpu.family",
     ],
   },
-  { name: "google.com/tpu", vendor: "none", labels: ["cloud.google.com/gke-tpu-accelerator"] },
-  { name: "habana.ai/gaudi", vendor: "none", labels: ["habana.ai/gaudi.product"] },
-  { name: "aws.amazon.com/neuron", vendor: "none", labels: ["node.kubernetes.io/instance-type"] },
+  { name: "google.com/tpu", labels: ["cloud.google.com/gke-tpu-accelerator"] },
+  { name: "habana.ai/gaudi", labels: ["habana.ai/gaudi.product"] },
+  { name: "aws.amazon.com/neuron", labels: ["node.kubernetes.io/instance-type"] },
 ];
 
 /** NVIDIA's device plugin with the strategy `mixed` gives out each profile as a resource of its own. */
@@ -62,28 +58,29 @@ export function acceleratorsOf(
   const labels = node.metadata.labels ?? {};
   const found = Object.entries(allocatable)
     .flatMap(([resource, amount]): NodeAccelerators[] => {
-      const kind = kindOf(resource, labels, further);
+      const type = typeOf(resource, labels, further);
       const count = countOf(amount);
-      return kind === null || count === 0 ? [] : [{ resource, count, ...kind }];
+      return type === null || count === 0 ? [] : [{ resource, type, count }];
     })
     .toSorted((a, b) => b.count - a.count || (a.resource < b.resource ? -1 : 1));
   const [first = null, ...others] = found;
   return { accelerators: first, others: others.map(({ resource }) => resource) };
 }
 
-function kindOf(
+/** `null`: the resource is no accelerator. */
+function typeOf(
   resource: string,
   labels: Readonly<Record<string, string>>,
   further: Readonly<Record<string, string>>,
-): Pick<NodeAccelerators, "type" | "vendor"> | null {
+): string | null {
   const stated = Object.hasOwn(further, resource) ? further[resource] : undefined;
-  if (stated !== undefined) return { type: catalogueName(stated) ?? deviceLabel(stated), vendor: "none" };
+  if (stated !== undefined) return catalogueName(stated) ?? deviceLabel(stated);
   const profile = MIG.exec(resource)?.[1];
-  if (profile !== undefined) return { type: `${productOf(labels) ?? "nvidia"}-MIG-${profile}`, vendor: "nvidia" };
+  if (profile !== undefined) return `${productOf(labels) ?? "nvidia"}-MIG-${profile}`;
   const known = RESOURCES.find(({ name }) => name === resource);
   if (known === undefined) return null;
   const label = known.labels.map((name) => labels[name]).find((value) => value !== undefined && value !== "");
-  return { type: typeNamed(label, resource), vendor: known.vendor };
+  return typeNamed(label, resource);
 }
 
 const productOf = (labels: Readonly<Record<string, string>>): string | undefined => {

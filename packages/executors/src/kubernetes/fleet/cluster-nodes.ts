@@ -58,8 +58,8 @@ const READY_TAINTS: readonly Toleration[] = ["not-ready", "unreachable"].map((st
 
 export function readCluster(objects: ClusterObjects, executor: ExecutorId, settings: FleetSettings): ClusterView {
   const site: Site = { name: siteName(executor), fabricLevels: levelNames(settings.fabricLabels) };
-  const wanted = [...objects.nodes].filter((node) => isSelected(node, settings.nodeSelector));
-  const found = new Map(wanted.map((node) => [node.metadata.name, acceleratorsOf(node, settings.accelerators)]));
+  const selected = [...objects.nodes].filter((node) => isSelected(node, settings.nodeSelector));
+  const found = new Map(selected.map((node) => [node.metadata.name, acceleratorsOf(node, settings.accelerators)]));
   const acceleratorOf = (name: string): string | null => found.get(name)?.accelerators?.resource ?? null;
   const pods = [...objects.pods];
   const foreign = useByNode(
@@ -74,7 +74,7 @@ export function readCluster(objects: ClusterObjects, executor: ExecutorId, setti
   const pools = new Map<string, Pool>();
   const nodes = new Map<NodeId, KubernetesFleetNode>();
   const specs: NodeSpec[] = [];
-  for (const node of wanted.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+  for (const node of selected.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
     const { name } = node.metadata;
     const accelerators = found.get(name)?.accelerators ?? null;
     const type = accelerators?.type ?? "";

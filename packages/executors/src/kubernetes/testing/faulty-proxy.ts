@@ -5,13 +5,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
+import { drawsOf } from "../../conformance/draws.ts";
 import { freePorts } from "./kube-cluster.ts";
-
-/** A generator of Lehmer (Park and Miller, 1988): numbers between 0 and 1. */
-function draws(seed: number): () => number {
-  let state = (seed * 7_919 + 1) % 2_147_483_647;
-  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-}
 
 const FAULTS = ["empty", "cut", "late", "refused", "lost", "halved", "denied", "html"] as const;
 const LATE_MS = 1_500;
@@ -29,7 +24,7 @@ export class FaultyProxy {
   private constructor(target: string, port: number, seed: number) {
     this.#target = new URL(target);
     this.url = `http://127.0.0.1:${port}`;
-    this.#draw = draws(seed);
+    this.#draw = drawsOf(seed);
     this.#server = createServer((request, response) => this.#serve(request, response));
     this.#server.listen(port, "127.0.0.1");
   }

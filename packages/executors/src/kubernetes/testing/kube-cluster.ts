@@ -8,9 +8,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { homedir, tmpdir, userInfo } from "node:os";
 import path from "node:path";
+import { freePortsIn } from "../../conformance/free-ports.ts";
 import { Connection } from "../api/connection.ts";
 import type { ApiRequest } from "../api/connection.ts";
 import { rightsManifest } from "../manifest.ts";
@@ -22,8 +22,7 @@ const END_TIMEOUT_MS = 10_000;
 const POLL_MS = 100;
 const LOG_SHOWN = 1_000;
 /** Ports below those that Linux uses for outgoing connections (ip(7)). */
-const FIRST_PORT = 17_000;
-const PORT_COUNT = 90;
+const PORTS = { first: 17_000, size: 90 };
 
 interface KindedObject {
   readonly apiVersion: string;
@@ -236,21 +235,5 @@ export class KubeCluster {
   }
 }
 
-/** Free ports of the range, searched from a place that depends on the process, so that two clusters rarely meet. */
-export async function freePorts(count: number): Promise<number[]> {
-  const found: number[] = [];
-  for (let step = 0; step < PORT_COUNT && found.length < count; step++) {
-    const port = FIRST_PORT + ((process.pid * 7 + step) % PORT_COUNT);
-    if (await isFree(port)) found.push(port);
-  }
-  if (found.length < count) throw new Error(`fewer than ${count} free ports from ${FIRST_PORT}`);
-  return found;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
-  });
-}
+/** Free ports for servers beside the cluster. */
+export const freePorts = (count: number): Promise<number[]> => freePortsIn(PORTS, count);

@@ -377,11 +377,16 @@ export class TestKubelet {
       if (isLast || text.length > 0) continue;
       if (response.destroyed) return;
       await new Promise<void>((resolve) => {
-        running.waiting.add(resolve);
-        response.once("close", resolve);
-        setTimeout(resolve, 500);
+        const timer = setTimeout(() => wake(), 500);
+        const wake = (): void => {
+          clearTimeout(timer);
+          response.off("close", wake);
+          running.waiting.delete(wake);
+          resolve();
+        };
+        running.waiting.add(wake);
+        response.once("close", wake);
       });
-      running.waiting.clear();
     }
     response.end();
   }

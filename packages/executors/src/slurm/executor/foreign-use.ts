@@ -1,4 +1,4 @@
-/** Amounts that jobs of others use: those that Slurm has given out on a node, less those that own jobs asked for there. */
+/** Amounts that jobs of others use: those that Slurm has allocated on a node, less those that own jobs requested there. */
 import type { ForeignUseReport, NodeId } from "@headroom/model";
 import type { HeldAmounts } from "../../job-protocol/attempt-files.ts";
 import { genericGpus } from "../reading/gpu-counts.ts";
@@ -48,7 +48,7 @@ const sumOf = (left: HeldAmounts, right: HeldAmounts): HeldAmounts => ({
 });
 
 /**
- * Foreign use of nodes. Own jobs that wait in Slurm count as holding what they asked for, so foreign use is rather too small: too
+ * Foreign use of nodes. Own jobs that wait in Slurm count as holding what they requested, so foreign use is rather too small: too
  * much of it would keep work away from free nodes.
  */
 export function foreignUses(

@@ -204,7 +204,7 @@ export class JobLauncher {
       bootId: "",
       run: spec.run,
       workingDir: spec.dir ?? files.jobDir,
-      checkpointDir: checkpointDirOf(environmentSetup, effect),
+      checkpointDir: checkpointDirOf(store.homeDir, effect),
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
       environments: environments.map((environment) => ({ ...environment, MASTER_ADDR: masterAddress })),

@@ -17,10 +17,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { hostname, tmpdir, userInfo } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { freePortsIn } from "../../conformance/free-ports.ts";
 
 const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
 const PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"] as const;
@@ -30,8 +30,7 @@ const START_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 100;
 /** Ports below those that Linux uses for outgoing connections (ip(7)), away from the rendezvous ports of gangs. */
-const FIRST_PORT = 17_100;
-const PORT_COUNT = 900;
+const PORTS = { first: 17_100, size: 900 };
 /** Bytes of a daemon's log in a message. */
 const LOG_SHOWN = 1_000;
 
@@ -157,7 +156,7 @@ export class SlurmCluster {
   async #start(): Promise<void> {
     for (const name of ["state", "munge", ...this.nodes]) mkdirSync(this.#in(name), { mode: 0o700 });
     writeFileSync(this.#in("munge/key"), randomBytes(1024), { mode: 0o600 });
-    const ports = await freePorts(this.nodes.length + 1);
+    const ports = await freePortsIn(PORTS, this.nodes.length + 1);
     writeFileSync(this.configurationFile, this.#configuration(ports));
     const devices = this.#deviceFiles();
     const line = (node: string, device: string): string => `NodeName=${node} Name=gpu Type=h100 File=${device}\n`;
@@ -278,22 +277,3 @@ const mungeFiles = (directory: string): string[] => [
   `--log-file=${directory}/log`,
   `--seed-file=${directory}/seed`,
 ];
-
-/** Free ports of the range, searched from a place that depends on the process, so that two clusters rarely meet. */
-async function freePorts(count: number): Promise<number[]> {
-  const found: number[] = [];
-  for (let step = 0; step < PORT_COUNT && found.length < count; step++) {
-    const port = FIRST_PORT + ((process.pid * 7 + step) % PORT_COUNT);
-    if (await isFree(port)) found.push(port);
-  }
-  if (found.length < count) throw new Error(`fewer than ${count} free ports from ${FIRST_PORT}`);
-  return found;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
-  });
-}
