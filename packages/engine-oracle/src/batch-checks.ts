@@ -110,6 +110,8 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   workloadChanged: true,
   workloadHeld: true,
   execStarted: true,
+  incidentAnnotated: true,
+  faultsReported: true,
   taskStopRequested: true,
   endpointScaled: true,
   workloadReleased: true,

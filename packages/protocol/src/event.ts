@@ -36,6 +36,7 @@ import {
   recordedProposalRule,
 } from "./proposal.ts";
 import { endedRunPhase, endedStepPhase, runTrigger, stepReason } from "./pipeline.ts";
+import { incidentAnnotation, nodeFault } from "./incident.ts";
 import { endReason } from "./workload.ts";
 import { changeableField } from "./workload-changes.ts";
 
@@ -113,6 +114,8 @@ const commandResult = z
     z.object({ kind: z.literal("workloadHeld"), workloadId: z.string() }),
     z.object({ kind: z.literal("taskStopping"), workloadId: z.string(), task: count }),
     z.object({ kind: z.literal("execStarted"), attemptId: z.string(), task: count, nodeId: z.string() }),
+    z.object({ kind: z.literal("faultsReported"), nodeId: z.string() }),
+    z.object({ kind: z.literal("incidentAnnotated"), incident: z.string() }),
     z.object({ kind: z.literal("workloadReleased"), workloadId: z.string() }),
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
@@ -171,6 +174,13 @@ export const event = z
     fact("poolDefined", { pool, ...declaredBy }),
     fact("nodeJoined", { node: nodeSpec }),
     fact("nodeChanged", { node: nodeSpec }),
+    fact("nodeRelabelled", {
+      nodeId: z.string(),
+      fabric: z.array(z.string()),
+      labels: z.record(z.string(), z.string()),
+    }),
+    fact("faultsReported", { nodeId: z.string(), faults: z.array(nodeFault), actor: z.string() }),
+    fact("incidentAnnotated", { incident: z.string(), annotation: incidentAnnotation, actor: z.string() }),
     fact("nodeLost", { nodeId: z.string(), detail: z.string() }),
     fact("nodeReturned", { nodeId: z.string() }),
     fact("foreignUseChanged", {

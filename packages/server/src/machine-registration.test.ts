@@ -65,6 +65,33 @@ describe("this machine", () => {
     await second.close();
   });
 
+  it("has its place in the fabric from labels named after the levels of its site, also while it runs work", async () => {
+    const live = await startLive(home, { local: { nodeName: "n1", slotCount: 2, accelerators: "declared" } });
+    const { workloadId } = await live.client.submitWorkload({ kind: "train", name: "busy", run: "sleep 600" });
+    await expect.poll(async () => (await live.client.getWorkload(workloadId)).phase).toBe("running");
+    const wanted = { kind: "train", name: "near", run: "true", fabric: { within: "leaf" } } as const;
+    await expect(live.client.submitWorkload(wanted)).rejects.toThrow("no site has the level leaf");
+    const sites = [{ name: siteName("local"), fabricLevels: ["spine", "leaf"] }];
+    await live.client.apply({ sites });
+    await expect(live.client.submitWorkload(wanted)).rejects.toThrow("no node of the fleet states its leaf");
+    const pool = {
+      name: poolName("local"),
+      site: siteName("local"),
+      executor: "local",
+      acceleratorType: "slot",
+      priceMicroUsdPerHour: 0,
+      labels: { spine: "s1" },
+      nodeLabels: { n1: { leaf: "l7", feed: "a" } },
+    } as const;
+    await live.client.apply({ pools: [pool] });
+    await expect.poll(async () => (await live.client.getNode("n1")).fabric).toEqual(["s1", "l7"]);
+    expect((await live.client.getWorkload(workloadId)).phase).toBe("running");
+    const near = await live.client.submitWorkload(wanted);
+    await expect.poll(async () => (await live.client.getWorkload(near.workloadId)).phase).toBe("succeeded");
+    await live.client.stopWorkload(workloadId);
+    await live.close();
+  });
+
   it("starts under the policy that was asked for, and under none that does not exist", async () => {
     const first = await startLive(home, { policy: "sjf" });
     expect((await first.client.policy()).name).toBe("sjf");

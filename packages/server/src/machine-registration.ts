@@ -3,7 +3,7 @@
  * observations.
  */
 import { canonicalJson } from "@headroom/model";
-import type { ExecutorId, Node, NodeSpec, Observation, PoolName } from "@headroom/model";
+import type { ExecutorId, Node, NodeSpec, Observation, PoolName, Site } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import { familyOfType, isSameType } from "@headroom/perf/accelerator-types";
@@ -78,9 +78,17 @@ function otherAccelerators(
   });
 }
 
+/** The levels that the executor found complete a site that has none; other declarations stay. */
+function siteToDeclare({ sites }: ReadonlyState, site: Site): readonly Site[] {
+  const known = sites.get(site.name);
+  if (known === undefined) return [site];
+  const isUnleveled = known.fabricLevels.length === 0 && site.fabricLevels.length > 0;
+  return isUnleveled ? [{ ...known, fabricLevels: site.fabricLevels }] : [];
+}
+
 function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inventory, "sites" | "pools"> {
   return {
-    sites: sites.filter(({ name }) => !state.sites.has(name)),
+    sites: sites.flatMap((site) => siteToDeclare(state, site)),
     pools: pools.filter(({ name }) => !state.pools.has(name)),
   };
 }
@@ -89,10 +97,14 @@ function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inv
  * Reports only nodes that have changed: an unchanged inventory leaves no event. `otherPools`: pools whose accelerators
  * were reported just now. All their nodes are reported again, because the state need not show the change yet.
  */
-async function observeChanges(driver: Driver, { nodes }: Inventory, otherPools: ReadonlySet<PoolName>): Promise<void> {
+async function observeChanges(
+  driver: Driver,
+  { nodes, sites }: Inventory,
+  otherPools: ReadonlySet<PoolName>,
+): Promise<void> {
   const changed = await driver.read(({ state }) =>
     nodes
-      .map((node) => labelled(state, node))
+      .map((node) => labelled(state, node, sites))
       .filter((node) => otherPools.has(node.pool) || differs(state.nodes.get(node.id), node)),
   );
   for (const node of changed) await driver.observe({ kind: "nodeSeen", node } satisfies Observation);

@@ -89,7 +89,8 @@ const siteFields = {
   name: required(notation.name(names.siteName), { description: "The name of the site, unique within the fleet." }),
   fabric: defaulted(fabricLevels, [], {
     wire: "fabricLevels",
-    description: "Levels of the topology tree, widest first. In the API the last level, `node`, is left out.",
+    description:
+      "Levels of the topology tree, widest first. In the API the last level, `node`, is left out. A label of a node named after a level states its domain there, live and in simulations; it takes precedence over the topology that the executor reports.",
     examples: [["spine", "leaf", "node"]],
     otherwise: "none",
   }),

@@ -9,6 +9,7 @@ import { artifactEventSentence, isArtifactEvent } from "./artifact-text.ts";
 import type { ArtifactEvent } from "./artifact-text.ts";
 import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
+import { healthEventSentence, isHealthEvent } from "./health-event-text.ts";
 import { isPipelineEvent, pipelineEventSentence } from "./pipeline-text.ts";
 import { coresText, durationText, memoryText, metricText, plural } from "./plain-text.ts";
 import { isProposalEvent, proposalEventSentence } from "./proposal-text.ts";
@@ -99,6 +100,7 @@ function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
   if (isRemoval(event)) return removalSentence(event);
   if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
+  if (isHealthEvent(event)) return healthEventSentence(event);
   if (isPipelineEvent(event)) return pipelineEventSentence(event);
   switch (event.kind) {
     case "siteDefined":

@@ -51,4 +51,24 @@ describe("a required level", () => {
     ]);
     expect(refusal?.problem.errors?.map(({ pointer }) => pointer)).toEqual(["/workloads/1/fabric/slices/0/within"]);
   });
+
+  it("that only pools with other accelerators state is refused, with the pools that do not state it", () => {
+    const pool = (name: string, acceleratorType: string): readonly [string, object] => [
+      name,
+      { name, site: "s", acceleratorType },
+    ];
+    const topology = {
+      sites: new Map([["s", { name: "s", fabricLevels: ["leaf"] }]]),
+      pools: new Map([pool("old", "A100"), pool("new", "H100")]),
+      nodes: new Map([
+        ["n1", { pool: "old", fabric: [] }],
+        ["n2", { pool: "new", fabric: ["l1"] }],
+      ]),
+    } as unknown as Topology;
+    const refused = (acceleratorTypes: readonly string[]): string =>
+      levelRefusal(topology, [{ pointer: "", spec: spec({ fabric: { within: "leaf" }, acceleratorTypes }) }])
+        ?.message ?? "";
+    expect(refused(["A100"])).toContain("no node of old, where its accelerators are, states its leaf");
+    expect([refused(["H100"]), refused([])]).toEqual(["", ""]);
+  });
 });

@@ -11,6 +11,8 @@ const fleetKinds: ReadonlySet<string> = new Set<Event["kind"]>([
   "poolDefined",
   "nodeJoined",
   "nodeChanged",
+  "nodeRelabelled",
+  "faultsReported",
   "nodeLost",
   "nodeReturned",
   "foreignUseChanged",

@@ -19,6 +19,7 @@ const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] 
     [
       "nodeJoined",
       "nodeChanged",
+      "nodeRelabelled",
       "nodeReturned",
       "nodeResumed",
       "nodeLost",

@@ -12,6 +12,7 @@ const oneOf = (kinds: readonly EventKind[]): Interest => {
 const nodeKinds: readonly EventKind[] = [
   "nodeJoined",
   "nodeChanged",
+  "nodeRelabelled",
   "nodeLost",
   "nodeReturned",
   "foreignUseChanged",

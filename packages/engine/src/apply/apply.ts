@@ -12,7 +12,7 @@ import { attemptEvents } from "./attempt-events.ts";
 import { calendarEvents } from "./calendar-events.ts";
 import { capacityOrderEvents } from "./capacity-order-events.ts";
 import { executorEvents } from "./executor-events.ts";
-import { fleetEvents } from "./fleet-events.ts";
+import { fleetEvents, incidentEvents } from "./fleet-events.ts";
 import { settleNodes } from "./removal-events.ts";
 import { governanceEvents, settleTeams } from "./governance-events.ts";
 import { proposalEvents } from "./proposal-events.ts";
@@ -25,6 +25,7 @@ import { workloadEvents } from "./workload-events.ts";
 
 const everyEvent: Appliers<Event> = {
   ...fleetEvents,
+  ...incidentEvents,
   ...executorEvents,
   ...capacityOrderEvents,
   ...proposalEvents,

@@ -1,5 +1,5 @@
 import { canonicalJson, invariant } from "@headroom/model";
-import type { FleetEvent, ForeignUse, Node, NodeSpec, Pool, NodeId } from "@headroom/model";
+import type { FleetEvent, ForeignUse, IncidentEvent, Node, NodeSpec, Pool, NodeId } from "@headroom/model";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
@@ -47,6 +47,14 @@ export const fleetEvents: Appliers<FleetEvent> = {
   nodeChanged(world, { node }) {
     change(world, node);
   },
+  nodeRelabelled(world, { nodeId, fabric, labels }) {
+    const node = nodeOf(world, nodeId);
+    node.fabric = fabric;
+    node.labels = labels;
+    node.revision = world.state.sequence;
+    // Amounts and bookings stay. Placement trees are built again, and requests that did not fit are tried again.
+    world.capacity.nodesChanged();
+  },
   nodeLost(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.health = "lost"));
   },
@@ -80,6 +88,9 @@ const mayFitNow = (known: Pool, pool: Pool): boolean =>
   known.site !== pool.site ||
   known.hotSpares !== pool.hotSpares ||
   canonicalJson(known.data) !== canonicalJson(pool.data);
+
+/** Records about the health of the fleet: no decision reads them. */
+export const incidentEvents: Appliers<IncidentEvent> = { incidentAnnotated() {}, faultsReported() {} };
 
 function updateNode(world: WritableWorld, id: NodeId, set: (node: WritableNode) => unknown): void {
   const node = nodeOf(world, id);

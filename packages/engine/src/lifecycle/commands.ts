@@ -10,6 +10,7 @@ import { changeWorkload } from "./change-workload.ts";
 import { scaleEndpoint } from "./scale-endpoint.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { setExecutor } from "./executors.ts";
+import { annotateIncident, reportFaults } from "./health-records.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
@@ -63,7 +64,9 @@ type RecordCommand = Extract<
       | `${string}Proposal${string}`
       | `${string}Artifact`
       | "setExecutor"
-      | "setPolicy";
+      | "setPolicy"
+      | "annotateIncident"
+      | "reportFaults";
   }
 >;
 
@@ -148,6 +151,10 @@ function decideRecord(batch: Batch, command: RecordCommand): Decision {
       return changeArtifact(batch, command);
     case "setPolicy":
       return setPolicy(batch, command);
+    case "annotateIncident":
+      return annotateIncident(batch, command);
+    case "reportFaults":
+      return reportFaults(batch, command);
     default:
       return unreachable(command);
   }

@@ -189,11 +189,18 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   }
   const changed =
     known.acceleratorsChanged === true || canonicalJson(declared(known)) !== canonicalJson(declared(spec));
-  // The amounts of a node change only while it holds no work and has no nomination. Until then the change is ignored;
-  // the executor reports again later.
-  if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isNominated(state, spec.id))
-    batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
+  // A node with a nomination does not change: the nomination was made for the node as it was. The executor reports again later.
+  if (!changed || known.pool !== spec.pool || isNominated(state, spec.id)) return;
+  // The amounts of a node change only while it holds no work. Its labels and its place in the fabric change at once.
+  if (capacity.slot(spec.id).attempts.size === 0) batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
+  else if (canonicalJson(placeOf(known)) !== canonicalJson(placeOf(spec)))
+    batch.emit({ kind: "nodeRelabelled", version: 1, atMs, nodeId: spec.id, ...placeOf(spec) });
 }
+
+const placeOf = ({ fabric, labels = {} }: NodeSpec): Pick<Required<NodeSpec>, "fabric" | "labels"> => ({
+  fabric,
+  labels,
+});
 
 /** The reported properties of a node, without the engine's own fields. */
 function declared(node: NodeSpec): unknown {

@@ -18,7 +18,7 @@ export function beginSilence(drive: Drive): void {
     applied({ sites: [site], pools: [poolOf("T4", "hpc"), poolOf("P4", "lab")] }),
     { kind: "executorReachable", executor: "hpc" },
     { kind: "executorReachable", executor: "lab" },
-    { kind: "nodeSeen", node: node("n81", "T4") },
+    { kind: "nodeSeen", node: node("n91", "T4") },
     { kind: "nodeSeen", node: node("n82", "P4") },
   );
   drive.receive({
@@ -27,6 +27,25 @@ export function beginSilence(drive: Drive): void {
     uses: [{ nodeId: nodeId("n82"), accelerators: 2, coresMilli: 4_000, memoryMib: 8_192 }],
   });
   drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
+  // The labels of a node change while it holds work.
+  drive.receive({ kind: "nodeSeen", node: { ...node("n91", "T4"), labels: { rack: "r7" } } });
+  drive.receive(
+    command({
+      kind: "reportFaults",
+      nodeId: nodeId("n91"),
+      faults: [
+        { code: "xid-79", severity: "critical", device: "0000:3b:00", detail: "GPU has fallen off the bus" },
+        { code: "mce", severity: "info", detail: "corrected" },
+      ],
+    }),
+  );
+  for (const annotation of [
+    { kind: "acknowledge" },
+    { kind: "silence", untilMs: 86_400_000 },
+    { kind: "note", text: "the switch was replaced" },
+    { kind: "resolve" },
+  ] as const)
+    drive.receive(command({ kind: "annotateIncident", incident: "i17", annotation }));
   drive.receive({ kind: "executorUnreachable", executor: "hpc", detail: "no answer within 30 s" });
   drive.receive({ kind: "nodeSeen", node: node("n83", "T4") });
 }
@@ -39,5 +58,5 @@ export function endSilence(drive: Drive): void {
   drive.receive(set("hpc", { kind: "remove" }), set("lab", { kind: "remove" }));
   for (const name of ["T4", "P4"])
     drive.receive(command({ kind: "removePool", pool: poolName(name), running: "requeue" }));
-  drive.receive({ kind: "nodeSeen", node: { ...node("n81", "T4"), id: nodeId("n84") } });
+  drive.receive({ kind: "nodeSeen", node: { ...node("n91", "T4"), id: nodeId("n94") } });
 }

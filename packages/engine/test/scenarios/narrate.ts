@@ -135,7 +135,7 @@ export class Narrator {
       .join(" ")
       .replace("attemptEnded workersLeft joinFailed nominationWithdrawn foreignUseChanged policySet", "roomFreed")
       .replace(
-        "nodeJoined nodeChanged nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased executorReturned executorDeclared poolDefined",
+        "nodeJoined nodeChanged nodeRelabelled nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased executorReturned executorDeclared poolDefined",
         "fleetGrows",
       );
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
@@ -224,6 +224,12 @@ function otherEvent(event: OtherEvent): string {
       return `${event.node.id} joined with ${event.node.acceleratorCount} accelerators`;
     case "nodeChanged":
       return `${event.node.id} now has ${event.node.acceleratorCount} accelerators`;
+    case "nodeRelabelled":
+      return `${event.nodeId} is now at ${event.fabric.join("/")} with ${fieldsText({ kind: "", ...event.labels })}`;
+    case "faultsReported":
+      return `${event.nodeId} has ${event.faults.map(({ code }) => code).join(", ")}`;
+    case "incidentAnnotated":
+      return `${event.actor}: ${event.annotation.kind} of incident ${event.incident}`;
     case "nodeLost":
       return `${event.nodeId} lost: ${event.detail}`;
     case "nodeReturned":

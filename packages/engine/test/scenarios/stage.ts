@@ -374,13 +374,17 @@ export class Stage {
     const words = wordsOf(rest);
     const known = this.#drive.engine.state.nodes.get(nodeId(words.plain[0] ?? ""));
     if (known === undefined) return [{ kind: "nodeSeen", node: nodeOf(words).spec }];
-    const { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib: memory } = known;
+    const { id, pool: of, acceleratorCount, coresMilli, memoryMib: memory } = known;
+    const leaf = words.fields.get("leaf");
+    const fabric = leaf === undefined ? known.fabric : [leaf];
+    const rack = words.fields.get("rack") ?? known.labels?.["rack"];
     const amounts = {
       acceleratorCount: Number(words.fields.get("gpu") ?? acceleratorCount),
       coresMilli,
       memoryMib: memory,
     };
-    return [{ kind: "nodeSeen", node: { id, pool: of, fabric, ...amounts } }];
+    const labels = rack === undefined ? {} : { labels: { rack } };
+    return [{ kind: "nodeSeen", node: { id, pool: of, fabric, ...amounts, ...labels } }];
   }
 
   /** Reads documents such as `team x limit=H100:8 | workload a gpus=2 | pool H100`. */

@@ -20,6 +20,7 @@ export const withNever = (verdict: BlockedVerdict, neverStarts: boolean): Blocke
 export const FLEET_GROWS: readonly EventKind[] = [
   "nodeJoined",
   "nodeChanged",
+  "nodeRelabelled",
   "nodeReturned",
   "nodeResumed",
   "nodeRemovalCancelled",

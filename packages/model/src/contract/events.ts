@@ -24,7 +24,7 @@ import type { Schedule } from "../resources/schedule.ts";
 import type { CalendarEntry, ClosedBy } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DeclaredBy, Fact } from "./fact.ts";
-import type { CapacityOrderEvent, ExecutorEvent, FleetEvent } from "./fleet-events.ts";
+import type { CapacityOrderEvent, ExecutorEvent, FleetEvent, IncidentEvent } from "./fleet-events.ts";
 import type { PipelineEvent } from "./pipeline-events.ts";
 
 export type ProposalEvent =
@@ -364,6 +364,7 @@ export interface PlannedVictim {
 
 export type Event =
   | FleetEvent
+  | IncidentEvent
   | ExecutorEvent
   | CapacityOrderEvent
   | ProposalEvent

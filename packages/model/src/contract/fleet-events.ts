@@ -3,6 +3,7 @@ import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../res
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
+import type { IncidentAnnotation, NodeFault } from "../resources/incident.ts";
 import type { NodeId, PoolName, SiteName, WorkloadId } from "../resources/ids.ts";
 import type { DeclaredBy, Fact } from "./fact.ts";
 
@@ -13,6 +14,12 @@ export type FleetEvent =
   | (Fact<"poolDefined"> & DeclaredBy & { readonly pool: Pool })
   | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
   | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
+  /** A node that holds work has other labels, or another place in the fabric. */
+  | (Fact<"nodeRelabelled"> & {
+      readonly nodeId: NodeId;
+      readonly fabric: readonly string[];
+      readonly labels: Readonly<Record<string, string>>;
+    })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   /** Work that Headroom does not run uses other amounts of the node; `null`: none. */
@@ -38,6 +45,20 @@ export type FleetEvent =
       readonly nodeId: NodeId;
       readonly reason: HotSpareEnd;
       readonly workloadId: WorkloadId | null;
+    });
+
+/** Records about the health of the fleet. Incidents are computed from the journal outside the engine, so these change no decision. */
+export type IncidentEvent =
+  | (Fact<"incidentAnnotated"> & {
+      readonly incident: string;
+      readonly annotation: IncidentAnnotation;
+      readonly actor: string;
+    })
+  /** A collector of logs, or a person, reported faults of a node. They are findings: the engine draws no conclusion. */
+  | (Fact<"faultsReported"> & {
+      readonly nodeId: NodeId;
+      readonly faults: readonly NodeFault[];
+      readonly actor: string;
     });
 
 export type ExecutorEvent =

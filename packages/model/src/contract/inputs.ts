@@ -9,6 +9,7 @@ import type { ForeignUseReport } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ArtifactChange, ArtifactContent, ArtifactName } from "../resources/artifact.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
+import type { IncidentAnnotation, NodeFault } from "../resources/incident.ts";
 import type { ProposalEffect, ProposalGround, ProposalRule, ProposedChange } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
 import type { LossCause, WorkerExit } from "../resources/attempt.ts";
@@ -73,6 +74,14 @@ export type Command =
       readonly run: string;
       readonly terminal: boolean;
     })
+  /** Records what a person does about an incident. Whether there is such an incident is known outside the engine. */
+  | (CommandCommon & {
+      readonly kind: "annotateIncident";
+      readonly incident: string;
+      readonly annotation: IncidentAnnotation;
+    })
+  /** Records faults of a node that a collector of logs found. */
+  | (CommandCommon & { readonly kind: "reportFaults"; readonly nodeId: NodeId; readonly faults: readonly NodeFault[] })
   /** Reruns the unsuccessful tasks of an ended workload under its id. */
   | (CommandCommon & { readonly kind: "rerunWorkload"; readonly workloadId: WorkloadId })
   /**

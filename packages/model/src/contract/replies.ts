@@ -31,6 +31,8 @@ export type CommandResult =
     }
   | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
   | { readonly kind: "execStarted"; readonly attemptId: AttemptId; readonly task: number; readonly nodeId: NodeId }
+  | { readonly kind: "incidentAnnotated"; readonly incident: string }
+  | { readonly kind: "faultsReported"; readonly nodeId: NodeId }
   | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
   | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
   | { readonly kind: "teamRemoved"; readonly team: TeamName }

@@ -1,8 +1,8 @@
 import type { Driver } from "../driver/driver.ts";
 
 /**
- * Repeats the inventories after each definition of a pool, because the definition contains the labels of the pool's
- * nodes. The repetition ends with the returned function or the driver.
+ * Repeats the inventories after each definition of a pool or site, because these contain the labels of nodes and the levels
+ * that the labels state. The repetition ends with the returned function or the driver.
  */
 export function lookAtEachPool(driver: Driver, look: () => void): () => void {
   const stopped = new AbortController();
@@ -12,5 +12,6 @@ export function lookAtEachPool(driver: Driver, look: () => void): () => void {
 
 async function lookUntil(driver: Driver, look: () => void, signal: AbortSignal): Promise<void> {
   const { sequence } = driver.status();
-  for await (const { event } of driver.events(sequence + 1, signal)) if (event.kind === "poolDefined") look();
+  for await (const { event } of driver.events(sequence + 1, signal))
+    if (event.kind === "poolDefined" || event.kind === "siteDefined") look();
 }

@@ -1,5 +1,5 @@
 /** A fleet declared by documents, with simulated nodes. Traces are adapted to nodes of limited size. */
-import { nodeId } from "@headroom/model";
+import { nodeId, placeByLabels } from "@headroom/model";
 import type { NodeSpec, Pool, Site, Team } from "@headroom/model";
 import type { Trace, TraceJob } from "../trace/trace.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
@@ -32,7 +32,9 @@ export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
     return Array.from({ length: nodeCount }, (_, index) => {
       const id = nodeId(`${pool.name}-${index + 1}`);
       const labels = { ...pool.labels, ...pool.nodeLabels?.[id] };
-      const fabric = (levels.get(pool.site) ?? []).map((level) => labels[level] ?? pool.name);
+      const ofSite = levels.get(pool.site) ?? [];
+      const fabric =
+        placeByLabels({ levels: ofSite, labels, otherwise: pool.name }) ?? ofSite.map((): string => pool.name);
       const said = Object.keys(labels).length === 0 ? {} : { labels };
       return { id, pool: pool.name, fabric, acceleratorCount, coresMilli, memoryMib, ...said };
     });

@@ -67,7 +67,7 @@ describe("the inventory of a Kubernetes cluster", () => {
         workersMax: 110,
         labels: { "kubernetes.node": "a", "topology.kubernetes.io/zone": "z1" },
       },
-      { id: "kube-b", fabric: ["unlabelled", "unlabelled"], acceleratorCount: 0 },
+      { id: "kube-b", fabric: [], acceleratorCount: 0 },
     ]);
   });
 

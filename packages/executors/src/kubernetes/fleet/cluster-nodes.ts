@@ -160,7 +160,10 @@ function specOf({ metadata, status }: KubernetesNode, parts: NodeParts): NodeSpe
   return {
     id: nodeIdOf(executor, metadata.name),
     pool: pool.name,
-    fabric: settings.fabricLabels.map((name) => labels[name] ?? "unlabelled"),
+    // A node without any of the labels states no place: a required level must not gather such nodes in one domain.
+    fabric: settings.fabricLabels.some((name) => labels[name] !== undefined)
+      ? settings.fabricLabels.map((name) => labels[name] ?? "unlabelled")
+      : [],
     acceleratorCount: accelerators?.count ?? 0,
     coresMilli: coresMilliOf(status?.allocatable?.["cpu"]),
     memoryMib: memoryMibOf(status?.allocatable?.["memory"]),

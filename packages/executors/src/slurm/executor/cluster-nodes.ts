@@ -152,7 +152,7 @@ function specOf(row: NodeRow, pool: Pool, executor: ExecutorId, tree: SwitchTree
   return {
     id: nodeIdOf(executor, row.name),
     pool: pool.name,
-    fabric: tree === null ? [] : (tree.above.get(row.name) ?? tree.levels.map(() => "unconnected")),
+    fabric: tree?.above.get(row.name) ?? [],
     acceleratorCount: row.gpus ?? 0,
     coresMilli: (row.hardware?.cpus ?? 0) * 1_000,
     memoryMib: row.hardware?.memoryMib ?? 0,
