@@ -238,6 +238,11 @@ export interface Executor {
    */
   watch(listener: ExecutorListener): void;
   /**
+   * Called once. The listener gets the reason when the system behind the executor has not answered for some time, before attempts are
+   * given back that have not started there, so that they are not placed there again. Absent: the executor gives back none.
+   */
+  whenSilent?(listener: (detail: string) => void): void;
+  /**
    * Reads logs. Memory use is limited, whatever the size of the logs. Throws an `OperationalError` for an unknown
    * attempt.
    */

@@ -1,4 +1,4 @@
-/** A control plane with a declared executor, as a process of its own that can be killed. For tests. */
+/** A control plane with declared executors, as a process of its own that can be killed. For tests. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,27 +14,41 @@ interface Answer {
   readonly phase: string;
 }
 
+interface WorkloadAnswer {
+  readonly attempts: readonly { readonly workers: readonly { readonly node: string }[] }[];
+}
+
+interface ExecutorsAnswer {
+  readonly items: readonly { readonly name: string; readonly phase: string }[];
+}
+
 interface ListedNode {
   readonly pool: string;
   readonly foreignUse?: { readonly accelerators: string };
 }
 
+/** An executor as in `executors.yaml`. */
+export interface TestExecutor {
+  readonly name: string;
+  readonly type: string;
+  readonly mode?: string;
+  readonly settings: object;
+}
+
 export class ControlPlaneProcess {
   readonly home: string;
   readonly #port: number;
+  readonly #executors: readonly string[];
   #child: ChildProcess | null = null;
 
-  /** `root`: the state directory is made there. The executor is named `lab`. */
-  constructor(
-    root: string,
-    port: number,
-    executor: { readonly type: string; readonly mode?: string; readonly settings: object },
-  ) {
+  /** `root`: the state directory is made there. */
+  constructor(root: string, port: number, executors: readonly TestExecutor[]) {
     this.home = path.join(root, "home");
     this.#port = port;
+    this.#executors = executors.map(({ name }) => name);
     mkdirSync(this.home, { mode: 0o700 });
-    const declaration = JSON.stringify({ kind: "executor", name: "lab", ...executor });
-    writeFileSync(path.join(this.home, "executors.yaml"), declaration, { mode: 0o600 });
+    const documents = executors.map((executor) => JSON.stringify({ kind: "executor", ...executor }));
+    writeFileSync(path.join(this.home, "executors.yaml"), documents.join("\n---\n"), { mode: 0o600 });
   }
 
   /** Resolves when the API answers. */
@@ -49,9 +63,17 @@ export class ControlPlaneProcess {
     await this.#until("the control plane", async () => (await this.#get("/v1/workloads")).ok);
   }
 
-  /** Resolves when the executor has reported its nodes. */
+  /** Resolves when the executors have reported their nodes. */
   hasNodes(count: number): Promise<void> {
     return this.#until("the nodes", async () => (await this.nodes()).length === count);
+  }
+
+  /** Resolves when the control plane has contact with the executor. */
+  hasReachable(name: string): Promise<void> {
+    return this.#until(`contact with ${name}`, async () => {
+      const { items } = (await (await this.#get("/v1/executors")).json()) as ExecutorsAnswer;
+      return items.some((each) => each.name === name && each.phase === "reachable");
+    });
   }
 
   async kill(): Promise<void> {
@@ -104,15 +126,21 @@ export class ControlPlaneProcess {
     return this.#until(`${id} is ${phase}`, async () => (await this.phaseOf(id)) === phase);
   }
 
+  /** Nodes on which the newest attempt of a workload runs. */
+  async nodesOf(id: string): Promise<readonly string[]> {
+    const answer = (await (await this.#get(`/v1/workloads/${id}`)).json()) as WorkloadAnswer;
+    return answer.attempts.at(-1)?.workers.map(({ node }) => node) ?? [];
+  }
+
   /** Sentence that says why a workload waits. */
   async why(id: string): Promise<string> {
     return JSON.stringify(await (await this.#get(`/v1/workloads/${id}/verdict`)).json());
   }
 
-  /** Nodes of the cluster. */
+  /** Nodes of the executors. */
   async nodes(): Promise<readonly ListedNode[]> {
     const { items } = (await (await this.#get("/v1/nodes")).json()) as { readonly items: readonly ListedNode[] };
-    return items.filter(({ pool }) => pool.startsWith("lab-"));
+    return items.filter(({ pool }) => this.#executors.some((name) => pool === name || pool.startsWith(`${name}-`)));
   }
 
   #get(url: string): Promise<Response> {

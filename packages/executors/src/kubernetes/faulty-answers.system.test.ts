@@ -68,7 +68,7 @@ describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("K
       nodeLostAfterMs: 2_000,
       keepPodsMs: 0,
     };
-    plane = new ControlPlaneProcess(root, PORT, { type: "kubernetes", settings });
+    plane = new ControlPlaneProcess(root, PORT, [{ name: "lab", type: "kubernetes", settings }]);
   }, CLUSTER_START_MS);
 
   afterAll(async () => {

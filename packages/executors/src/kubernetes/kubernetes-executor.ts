@@ -79,6 +79,7 @@ class KubernetesExecutor implements Executor {
   #started: Promise<void> = Promise.resolve();
   /** The newest effect that could not be carried out. */
   #missed: string | null = null;
+  #tellSilence: (detail: string) => void = () => {};
 
   constructor(options: KubernetesExecutorOptions) {
     this.#options = options;
@@ -115,7 +116,8 @@ class KubernetesExecutor implements Executor {
       fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
       filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
     };
-    this.#launcher = new PodLauncher({ ...shared, settings, installation, log, watch: this.#watch });
+    const onSilence = (detail: string): void => this.#tellSilence(detail);
+    this.#launcher = new PodLauncher({ ...shared, settings, installation, log, watch: this.#watch, onSilence });
     this.#tidier = new PodTidier({ ...shared, keepPodsMs: settings.keepPodsMs });
   }
 
@@ -152,6 +154,10 @@ class KubernetesExecutor implements Executor {
         this.#problem(this.#missed);
       }
     });
+  }
+
+  whenSilent(listener: (detail: string) => void): void {
+    this.#tellSilence = listener;
   }
 
   /** Counts as silence once, because the control plane repeats effects after a silence. */

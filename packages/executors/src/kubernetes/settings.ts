@@ -115,6 +115,12 @@ export const kubernetesSettings = z.strictObject({
     600_000,
     "Time in ms after which an attempt whose pods do not start is given up.",
   ),
+  giveBackAfterMs: milliseconds(
+    1_000,
+    86_400_000,
+    15_000,
+    "Time in ms without an answer of the API server after which an attempt that has not started is given back, so that it can run in another cluster.",
+  ),
   lostAfterMs: milliseconds(
     1_000,
     86_400_000,

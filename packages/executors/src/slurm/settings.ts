@@ -59,6 +59,10 @@ export const slurmSettings = z.strictObject({
   startTimeoutMs: z.number().int().min(1_000).default(600_000).meta({
     description: "Time in ms after which a job that Slurm does not start is cancelled, and its workload placed again.",
   }),
+  giveBackAfterMs: z.number().int().min(1_000).default(15_000).meta({
+    description:
+      "Time in ms without an answer of Slurm after which attempts that have not started are given back, so that they can run in another cluster.",
+  }),
   lostAfterMs: z.number().int().min(1_000).default(30_000).meta({
     description: "Time in ms without a sign of life after which a job counts as lost, if Slurm does not run it either.",
   }),

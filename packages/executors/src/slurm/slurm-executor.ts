@@ -88,6 +88,7 @@ class SlurmExecutor implements Executor {
   #contactProblem: string | null = null;
   /** The newest effect that could not be carried out. */
   #missed: string | null = null;
+  #tellSilence: (detail: string) => void = () => {};
 
   constructor(options: SlurmExecutorOptions) {
     this.#options = options;
@@ -105,6 +106,8 @@ class SlurmExecutor implements Executor {
       pollMs: settings.pollMs,
       jobPrefix: this.#jobPrefix,
       submit: (watched) => this.#launcher.submit(watched),
+      giveBackAfterMs: settings.giveBackAfterMs,
+      onSilence: (detail) => this.#tellSilence(detail),
       outOfService: async () => (await this.#readCluster()).outOfService,
       checkDirectory: () => this.#mark.check(),
       nodeIdOf: (name) => nodeIdOf(this.id, name),
@@ -124,6 +127,10 @@ class SlurmExecutor implements Executor {
       nodes: () => this.#nodes(),
       onProblem: (message) => this.#problem(message),
     });
+  }
+
+  whenSilent(listener: (detail: string) => void): void {
+    this.#tellSilence = listener;
   }
 
   async inventory(): Promise<Inventory> {

@@ -21,7 +21,7 @@ export interface InventoryRules {
   readonly lostAfterMs: number;
   /** Time in ms for an answer of an executor after the start. */
   readonly answerMs: number;
-  /** Pause in ms before an executor that did not answer is asked again. It doubles up to `everyMs`. */
+  /** Pause in ms before an executor that did not answer is asked again. It doubles up to 10 s. */
   readonly retryMs: number;
 }
 
@@ -48,6 +48,8 @@ export interface ContactParts {
 /** Kubernetes' default (`terminationGracePeriodSeconds`). */
 const STOP_GRACE_MS = 30_000;
 
+const RETRY_MAX_MS = 10_000;
+
 export class ExecutorContact {
   readonly #parts: ContactParts;
   readonly #unlisted: UnlistedNodes;
@@ -73,6 +75,7 @@ export class ExecutorContact {
     this.#executor = executor;
     this.#isWatched = true;
     this.#isConnected = true;
+    this.#hearSilence(executor);
     void this.#run(firstPauseMs);
   }
 
@@ -111,7 +114,7 @@ export class ExecutorContact {
       } catch (error) {
         if (this.#hasStopped()) return;
         this.#lost(messageOf(error));
-        pauseMs = Math.min(retryMs, rules.everyMs);
+        pauseMs = Math.min(retryMs, rules.everyMs, RETRY_MAX_MS);
         retryMs *= 2;
       }
     }
@@ -176,12 +179,25 @@ export class ExecutorContact {
     }));
     if (this.#hasStopped()) return;
     for (const observation of observations) await driver.observe(observation);
-    if (!this.#isWatched) driver.attach(executor);
-    this.#isWatched = true;
+    if (!this.#isWatched) this.#attach(executor);
     if (missing.length > 0) throw incomplete(missing, attempts.length);
     for (const effect of effects) executor.perform(effect);
     await this.#repeatEffects(executor);
     this.#isConnected = true;
+  }
+
+  #attach(executor: Executor): void {
+    this.#parts.driver.attach(executor);
+    this.#isWatched = true;
+    this.#hearSilence(executor);
+  }
+
+  #hearSilence(executor: Executor): void {
+    executor.whenSilent?.((detail) => {
+      if (this.#hasStopped()) return;
+      this.#lost(detail);
+      this.look();
+    });
   }
 
   /** Effects that the executor may have missed. All are read and performed in one turn, so that no later one comes before. */

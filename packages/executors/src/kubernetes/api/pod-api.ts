@@ -11,8 +11,8 @@ export type Outcome =
   | { readonly kind: "missing"; readonly detail: string }
   /** The server will refuse it again. */
   | { readonly kind: "refused"; readonly detail: string }
-  /** It may have taken effect. */
-  | { readonly kind: "unknown"; readonly detail: string };
+  /** It may have taken effect. `isSilent`: no answer came. */
+  | { readonly kind: "unknown"; readonly detail: string; readonly isSilent?: true };
 
 export interface NewObject {
   readonly metadata: { readonly name: string; readonly namespace: string };
@@ -105,7 +105,7 @@ export class PodApi {
     try {
       answer = await this.#connection.call(request);
     } catch (error) {
-      return { kind: "unknown", detail: messageOf(error) };
+      return { kind: "unknown", detail: messageOf(error), isSilent: true };
     }
     const { status, body } = answer;
     if (status >= 200 && status < 300) return { kind: "done" };

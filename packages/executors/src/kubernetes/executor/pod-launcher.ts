@@ -44,6 +44,8 @@ export interface PodLauncherSetup {
   /** Files of a job: in the shared directory, if there is one. */
   readonly jobFiles: (files: AttemptFiles) => AttemptFiles;
   readonly onProblem: (message: string) => void;
+  /** Called before attempts are given back because the cluster does not answer. */
+  readonly onSilence: (detail: string) => void;
 }
 
 /** A decided node takes no work. */
@@ -145,7 +147,7 @@ export class PodLauncher {
   async #start(watched: WatchedGang, effect: LaunchGang): Promise<void> {
     const { watch, onProblem, settings } = this.#setup;
     const { files, memory } = watched;
-    if (!(await this.#completeNodes(watched, effect))) return delayRetry(watched);
+    if (!(await this.#completeNodes(watched, effect))) return this.#wait(watched, this.#setup.copy.problem);
     const plan = this.#planOf(files, effect);
     const service = serviceDocument(plan);
     const objects = podDocuments(plan);
@@ -160,9 +162,24 @@ export class PodLauncher {
       onProblem(`Attempt ${watched.attemptId}: its pods could not be created: ${unknown.detail}`);
       memory.startedWaitingAtMs ??= performance.now();
       if (performance.now() - memory.startedWaitingAtMs > settings.startTimeoutMs) throw new Error(unknown.detail);
-      return delayRetry(watched);
+      const isSilent = outcomes.every((each) => each.kind === "unknown" && each.isSilent === true);
+      return this.#wait(watched, isSilent ? unknown.detail : null);
     }
     await this.#bind(watched, plan);
+  }
+
+  /**
+   * `silence`: the server did not answer. If that lasts, the attempt is given back, so that it runs in another cluster: its pods have no node
+   * and get none.
+   */
+  #wait(watched: WatchedGang, silence: string | null): void {
+    const nowMs = performance.now();
+    delayRetry(watched);
+    watched.silentSinceMs = silence === null ? null : (watched.silentSinceMs ?? nowMs);
+    if (silence === null || watched.silentSinceMs === null) return;
+    if (nowMs - watched.silentSinceMs < this.#setup.settings.giveBackAfterMs) return;
+    this.#setup.onSilence(silence);
+    throw new Error(`the cluster did not answer (${silence})`);
   }
 
   /** The claim comes before the first binding: from then on the attempt may run, and a stop waits for its end. */

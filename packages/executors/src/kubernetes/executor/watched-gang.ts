@@ -57,6 +57,8 @@ export interface WatchedGang {
   /** The next creation or binding is not before this time (`performance.now()`). */
   retryAtMs: number;
   retries: number;
+  /** Since when no call of its start has been answered (`performance.now()`); `null`: the newest one was. */
+  silentSinceMs: number | null;
 }
 
 export const watchedGang = (attemptId: AttemptId, files: AttemptFiles, isAdopted: boolean): WatchedGang => ({
@@ -71,6 +73,7 @@ export const watchedGang = (attemptId: AttemptId, files: AttemptFiles, isAdopted
   progress: null,
   retryAtMs: 0,
   retries: 0,
+  silentSinceMs: null,
 });
 
 const RETRY_FIRST_MS = 500;

@@ -37,6 +37,8 @@ export interface WatchSetup {
   readonly reporter: Reporter;
   readonly rules: JudgeRules;
   readonly pollMs: number;
+  /** Time in ms without an answer after which attempts that have not started are given back. */
+  readonly giveBackAfterMs: number;
   /** Names of this executor's jobs begin with it. */
   readonly jobPrefix: string;
   readonly submit: (watched: WatchedJob) => Promise<void>;
@@ -45,6 +47,8 @@ export interface WatchSetup {
   /** Throws if the shared directory is not there. */
   readonly checkDirectory: () => void;
   readonly nodeIdOf: (name: string) => NodeId;
+  /** Called before attempts are given back because Slurm does not answer. */
+  readonly onSilence: (detail: string) => void;
   readonly onContact: (problem: string | null) => void;
   readonly onProblem: (message: string) => void;
 }
@@ -60,6 +64,7 @@ export class AttemptWatch {
   #sweepTimer: NodeJS.Timeout | null = null;
   #pollTimer: NodeJS.Timeout | null = null;
   #polling: Promise<void> | null = null;
+  #silentSinceMs: number | null = null;
   #isClosed = false;
 
   constructor(setup: WatchSetup) {
@@ -228,15 +233,20 @@ export class AttemptWatch {
   }
 
   async #pollOnce(): Promise<void> {
-    const { commands, jobPrefix, onContact } = this.#setup;
+    const { commands, jobPrefix, onContact, giveBackAfterMs } = this.#setup;
+    const askedAtMs = performance.now();
     let list: JobList;
     try {
       await this.#cancelDue();
       list = await commands.jobs(jobPrefix);
     } catch (error) {
-      onContact(error instanceof Error ? error.message : String(error));
+      const detail = error instanceof Error ? error.message : String(error);
+      onContact(detail);
+      this.#silentSinceMs ??= askedAtMs;
+      if (performance.now() - this.#silentSinceMs >= giveBackAfterMs) this.#giveBackUnstarted(detail);
       return;
     }
+    this.#silentSinceMs = null;
     onContact(null);
     for (const name of this.#cancels.keys()) this.#noteCancelled(name, list);
     for (const watched of this.#watched.values()) {
@@ -247,6 +257,20 @@ export class AttemptWatch {
         this.#problem(`Attempt ${watched.attemptId}`, error);
       }
     }
+  }
+
+  /**
+   * Claims what no supervisor has claimed, so that it runs elsewhere: a job that Slurm starts later finds the claim and ends. Work
+   * that has started goes on.
+   */
+  #giveBackUnstarted(detail: string): void {
+    const unstarted = [...this.#watched.values()].filter(({ files }) => readState(files).kind === "unclaimed");
+    if (unstarted.length > 0) this.#setup.onSilence(detail);
+    for (const { name, files } of unstarted)
+      if (voidAttempt(files, "Slurm did not answer before it started.")) {
+        this.#cancels.set(this.jobName(name), 0);
+        this.notice(name);
+      }
   }
 
   async #cancelDue(): Promise<void> {

@@ -113,6 +113,11 @@ export class SlurmCluster {
     await ended;
   }
 
+  /** Stops a daemon from answering, or lets it go on. */
+  hang(name: string, isHanging: boolean): void {
+    this.#daemons.get(name)?.kill(isHanging ? "SIGSTOP" : "SIGCONT");
+  }
+
   async startController(): Promise<void> {
     this.#daemon("slurmctld", "slurmctld", "-D", "-f", this.configurationFile);
     await this.#until("slurmctld", () => this.#answers());
