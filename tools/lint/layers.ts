@@ -45,7 +45,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   plan: pure("pure", ["model"], ["highs", "zod"]),
   spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
-  views: { ...pure("pure", ["model", "engine", "explain", "lineage", "protocol"]), lazyPackages: ["sim"] },
+  views: { ...pure("pure", ["model", "engine", "explain", "lineage", "pipelines", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
   journal: shell(["model", "engine", "platform"], []),
   executors: shell(["model", "engine", "perf", "platform"], ["zod", "@kubernetes/client-node"]),

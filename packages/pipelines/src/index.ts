@@ -7,6 +7,7 @@ export { downstreamOf, graphProblems, orderedSteps, type GraphProblem } from "./
 export * from "./next-actions.ts";
 export * from "./parameters.ts";
 export { resultText } from "./results.ts";
+export { plannedRun, runPlan, type PlanFacts, type StepDuration, type StepPlan } from "./run-plan.ts";
 export { firstSteps, retryPlan, waitingStep, type RetryPlan } from "./run-state.ts";
 export { cacheKeyOf } from "./step-workload.ts";
 export * from "./waiting.ts";

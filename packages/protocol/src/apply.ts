@@ -53,19 +53,10 @@ function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
   });
 }
 
-/** Fields without an effect are refused: no operation starts runs, approves steps or receives webhooks yet. */
 function pipelineFaults(declared: Pipeline): PipelineFault[] {
-  const { steps, triggers = [] } = declared;
-  const faults: PipelineFault[] = stepSpecs(declared).flatMap(({ at, spec }) =>
+  return stepSpecs(declared).flatMap(({ at, spec }) =>
     sliceFaultsIn(spec).map(({ path, message }) => ({ path: ["steps", at, "spec", ...path], message })),
   );
-  for (const [at, { spec }] of steps.entries())
-    if (spec === null) faults.push({ path: ["steps", at], message: "waits for approval, which is not supported yet" });
-  for (const [at, { kind }] of triggers.entries())
-    if (kind === "webhook")
-      faults.push({ path: ["triggers", at], message: "webhooks are not supported yet; use cron" });
-  if (triggers.length === 0) faults.push({ path: ["triggers"], message: "must have a cron: only it starts runs yet" });
-  return faults;
 }
 
 export const applyRequest = z

@@ -47,6 +47,24 @@ import type {
 } from "./forecast.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
+import type {
+  PipelineDecision,
+  PipelineItem,
+  PipelinePage,
+  PipelineRemoved,
+  PipelineRetryRequest,
+  PipelineRun,
+  PipelineRunCancelled,
+  PipelineRunPage,
+  PipelineRunPhase,
+  PipelineRunRequest,
+  PipelineRunRetried,
+  PipelineRunsStarted,
+  PipelineStepDecided,
+  PipelineStepPage,
+  PipelineTriggerRequest,
+  StepPhase,
+} from "./pipeline.ts";
 import type { PlanDocumentsInput, PlanStored, StoredPlan } from "./plan.ts";
 import type { PolicyChoice, PolicySet } from "./policy.ts";
 import type { FleetPredictions, WorkloadModelInput, WorkloadPredictions } from "./predictions.ts";
@@ -152,6 +170,18 @@ export interface ArtifactListing extends PageRequest {
   readonly kind?: ArtifactKind | undefined;
   readonly team?: string | undefined;
   readonly search?: string | undefined;
+}
+
+export interface PipelineRunListing extends PageRequest {
+  /** Only runs of this pipeline. */
+  readonly pipeline?: string | undefined;
+  readonly phase?: PipelineRunPhase | undefined;
+}
+
+export interface PipelineStepListing extends PageRequest {
+  /** Only this step, with its items. */
+  readonly step?: string | undefined;
+  readonly phase?: StepPhase | undefined;
 }
 
 export interface HeadroomClient {
@@ -268,6 +298,23 @@ export interface HeadroomClient {
     body: ArtifactChangeRequestInput,
     options?: CommandOptions,
   ): Promise<ArtifactChanged>;
+  /** Pipelines in the order of their definition. */
+  listPipelines(
+    query?: PageRequest & { readonly team?: string | undefined },
+    options?: CallOptions,
+  ): Promise<PipelinePage>;
+  getPipeline(name: string, options?: CallOptions): Promise<PipelineItem>;
+  removePipeline(name: string, options?: CommandOptions): Promise<PipelineRemoved>;
+  /** With `dryRun`, the answer has the plan of one run, and nothing is recorded. */
+  startPipelineRun(name: string, body: PipelineRunRequest, options?: DryRunOptions): Promise<PipelineRunsStarted>;
+  triggerPipeline(name: string, body: PipelineTriggerRequest, options?: CommandOptions): Promise<PipelineRunsStarted>;
+  /** Newest first. */
+  listPipelineRuns(query?: PipelineRunListing, options?: CallOptions): Promise<PipelineRunPage>;
+  getPipelineRun(id: string, options?: CallOptions): Promise<PipelineRun>;
+  listPipelineSteps(id: string, query?: PipelineStepListing, options?: CallOptions): Promise<PipelineStepPage>;
+  cancelPipelineRun(id: string, options?: CommandOptions): Promise<PipelineRunCancelled>;
+  retryPipelineRun(id: string, body: PipelineRetryRequest, options?: CommandOptions): Promise<PipelineRunRetried>;
+  decidePipelineStep(id: string, body: PipelineDecision, options?: CommandOptions): Promise<PipelineStepDecided>;
   /** Executors with their state. */
   executors(options?: CallOptions): Promise<ExecutorList>;
   /** Declares an executor, or replaces its declaration. Its attempts continue. */

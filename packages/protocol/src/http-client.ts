@@ -248,12 +248,20 @@ function fleetCalls(
   http: Http,
 ): Pick<
   HeadroomClient,
-  OrderCalls | ProposalCalls | ArtifactCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"
+  | OrderCalls
+  | ProposalCalls
+  | PipelineCalls
+  | ArtifactCalls
+  | ExecutorCalls
+  | "removeNode"
+  | "removePool"
+  | "removeSite"
 > {
   const o = operations;
   return {
     ...orderCalls(http),
     ...proposalCalls(http),
+    ...pipelineCalls(http),
     ...artifactCalls(http),
     ...executorCalls(http),
     removeNode: (id, { force, ...options } = {}) =>
@@ -298,6 +306,38 @@ function proposalCalls(http: Http): Pick<HeadroomClient, ProposalCalls> {
     withdrawProposal: (id, body, options) => http.call(o.withdrawProposal, { params: { id }, body, options }),
     proposalRules: (options) => http.call(o.proposalRules, { options }),
     setProposalRule: (kind, body, options) => http.call(o.setProposalRule, { params: { kind }, body, options }),
+  };
+}
+
+type PipelineCalls =
+  | "listPipelines"
+  | "getPipeline"
+  | "removePipeline"
+  | "startPipelineRun"
+  | "triggerPipeline"
+  | "listPipelineRuns"
+  | "getPipelineRun"
+  | "listPipelineSteps"
+  | "cancelPipelineRun"
+  | "retryPipelineRun"
+  | "decidePipelineStep";
+
+function pipelineCalls(http: Http): Pick<HeadroomClient, PipelineCalls> {
+  const o = operations;
+  return {
+    listPipelines: (query, options) => http.call(o.listPipelines, { query: { ...query }, options }),
+    getPipeline: (name, options) => http.call(o.getPipeline, { params: { name }, options }),
+    removePipeline: (name, options) => http.call(o.removePipeline, { params: { name }, options }),
+    startPipelineRun: (name, body, { dryRun, ...options } = {}) =>
+      http.call(o.startPipelineRun, { params: { name }, query: { dryRun }, body, options }),
+    triggerPipeline: (name, body, options) => http.call(o.triggerPipeline, { params: { name }, body, options }),
+    listPipelineRuns: (query, options) => http.call(o.listPipelineRuns, { query: { ...query }, options }),
+    getPipelineRun: (id, options) => http.call(o.getPipelineRun, { params: { id }, options }),
+    listPipelineSteps: (id, query, options) =>
+      http.call(o.listPipelineSteps, { params: { id }, query: { ...query }, options }),
+    cancelPipelineRun: (id, options) => http.call(o.cancelPipelineRun, { params: { id }, options }),
+    retryPipelineRun: (id, body, options) => http.call(o.retryPipelineRun, { params: { id }, body, options }),
+    decidePipelineStep: (id, body, options) => http.call(o.decidePipelineStep, { params: { id }, body, options }),
   };
 }
 

@@ -10,7 +10,7 @@ export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  * a role on some teams is not enough. `any`: nothing that belongs to a team. `teams`: the answer has only what the reader
  * may see. `workload`, `team`, `schedule`, `artifact`: the one in the path. `exec`: a session of the caller. `body`: the team in the
  * body. `documents`: each document in the body. `proposal`: the
- * one in the path. `proposed`: what the change in the body is about. `token`: tokens of teams that the caller administers.
+ * one in the path. `pipeline`, `pipelineRun`: the one in the path. `pipelineRuns`: new runs of the pipeline in the path. `proposed`: what the change in the body is about. `token`: tokens of teams that the caller administers.
  */
 export type OperationSubject =
   | "fleet"
@@ -25,6 +25,9 @@ export type OperationSubject =
   | "documents"
   | "proposal"
   | "proposed"
+  | "pipeline"
+  | "pipelineRuns"
+  | "pipelineRun"
   | "token";
 
 export interface Operation {

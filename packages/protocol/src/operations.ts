@@ -22,6 +22,7 @@ import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
 import { artifactOperations } from "./artifact-operations.ts";
 import { orderOperations } from "./order-operations.ts";
+import { pipelineOperations } from "./pipeline-operations.ts";
 import { proposalOperations } from "./proposal-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
@@ -288,6 +289,7 @@ export const operations = {
   }),
   ...planningOperations,
   ...proposalOperations,
+  ...pipelineOperations,
   ...tokenOperations,
   events: operation("GET /v1/events", "Recorded events from a sequence number on, as a stream", eventEnvelope, {
     permission: "events.read",

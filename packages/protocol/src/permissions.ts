@@ -15,6 +15,7 @@ export const permissions = [
   "gateway.read",
   "mlflow.read",
   "mlflow.write",
+  "pipelines.decide",
   "plan.read",
   "plan.write",
   "policy.read",

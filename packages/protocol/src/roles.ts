@@ -33,7 +33,14 @@ const member: readonly Permission[] = [
   "workloads.exec",
   "workloads.write",
 ];
-const operator: readonly Permission[] = [...member, "calendar.write", "fleet.write", "plan.write", "proposals.decide"];
+const operator: readonly Permission[] = [
+  ...member,
+  "calendar.write",
+  "fleet.write",
+  "pipelines.decide",
+  "plan.write",
+  "proposals.decide",
+];
 
 /** Permissions of each role on the teams for which it is granted. */
 export const permissionsOf: Readonly<Record<Role, ReadonlySet<Permission>>> = {

@@ -1,5 +1,6 @@
 /** Pipelines in sentences: refusals, events, and why a step waits or how it ended. */
-import type { Rejection } from "@headroom/model";
+import type { Rejection, StepReason as EngineReason } from "@headroom/model";
+import type { StepWait } from "@headroom/pipelines";
 import type { Event, RunTrigger, StepReason } from "@headroom/protocol";
 import { writeInstant } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
@@ -28,19 +29,19 @@ const fieldText = (path: readonly (string | number)[]): string =>
 export function pipelineRejectionSentence(rejection: PipelineRejection): string {
   switch (rejection.code) {
     case "unknownPipeline":
-      return `There is no pipeline ${rejection.name}. Declare it with headroom apply -f FILE.`;
+      return `There is no pipeline ${rejection.name}. headroom pipeline list shows all.`;
     case "unknownPipelineRun":
-      return `There is no pipeline run ${rejection.runId}; it may have ended long ago.`;
+      return `There is no pipeline run ${rejection.runId}; it may have ended long ago. headroom pipeline runs shows those that are kept.`;
     case "unknownPipelineStep":
-      return `Run ${rejection.runId} has no step ${rejection.step}.`;
+      return `Run ${rejection.runId} has no step ${rejection.step}. headroom pipeline show ${rejection.runId} lists its steps.`;
     case "pipelineInvalid":
       return `Pipeline ${rejection.name} cannot run: ${fieldText(rejection.path)}: ${rejection.message}.`;
     case "pipelineParam":
       return paramSentence(rejection);
     case "pipelineNotTriggered":
-      return `Pipeline ${rejection.name} has no trigger ${rejection.trigger}. Add { ${rejection.trigger}: true } to its triggers.`;
+      return `Pipeline ${rejection.name} has no trigger ${rejection.trigger}. Add { ${rejection.trigger}: true } to its triggers, or start it with headroom pipeline run ${rejection.name}.`;
     case "pipelineRunNotEnded":
-      return `Run ${rejection.runId} is ${rejection.phase}: only ended runs are retried. Cancel it first.`;
+      return `Run ${rejection.runId} is ${rejection.phase}: only ended runs are retried. Cancel it first (headroom pipeline cancel ${rejection.runId}).`;
     case "pipelineRunEnded":
       return `Run ${rejection.runId} has already ended (${rejection.phase}).`;
     case "stepNotAwaitingApproval":
@@ -53,9 +54,9 @@ export function pipelineRejectionSentence(rejection: PipelineRejection): string 
 function paramSentence({ name, param, cause }: PipelineRejection & { readonly code: "pipelineParam" }): string {
   switch (cause) {
     case "unknown":
-      return `Pipeline ${name} has no parameter ${param}. Add { name: ${param} } to its params.`;
+      return `Pipeline ${name} has no parameter ${param}. headroom pipeline list --json shows its parameters.`;
     case "missing":
-      return `Pipeline ${name} needs a value of the parameter ${param}. State its default in the file, or the value with the run.`;
+      return `Pipeline ${name} needs a value of the parameter ${param}: --param ${param}=VALUE.`;
     case "date":
       return `Pipeline ${name} has no parameter ${param}, so it cannot be run for dates. Add { name: ${param} } to its params.`;
   }
@@ -63,7 +64,7 @@ function paramSentence({ name, param, cause }: PipelineRejection & { readonly co
 
 const tooManySentence = ({ of, count, maxCount }: PipelineRejection & { readonly code: "tooManyPipelines" }): string =>
   of === "pipelines"
-    ? `There are ${grouped(count)} pipelines, and the limit is ${grouped(maxCount)}. Put more steps into one pipeline.`
+    ? `There are ${grouped(count)} pipelines, and the limit is ${grouped(maxCount)}. Remove some with headroom pipeline remove.`
     : `${grouped(count)} ${of} of pipelines have not ended, and the limit is ${grouped(maxCount)}. Wait for some to end, or cancel some.`;
 
 type PipelineEvent = Extract<Event, { readonly kind: `pipeline${string}` }>;
@@ -72,7 +73,7 @@ export const isPipelineEvent = (event: Event): event is PipelineEvent => event.k
 
 const because = (text: string): string => (text === "" ? "" : `: ${text}`);
 
-function triggerText(trigger: RunTrigger): string {
+export function triggerText(trigger: RunTrigger): string {
   switch (trigger.kind) {
     case "manual":
       return "by hand";
@@ -125,7 +126,7 @@ const fanOutTexts = {
 } as const;
 
 /** Why a step has its phase, as a part of a sentence. */
-function stepReasonText(reason: StepReason): string {
+function stepReasonText(reason: StepReason | EngineReason): string {
   switch (reason.kind) {
     case "workload":
       return reason.phase === "failed" ? "its workload failed" : "its workload was stopped";
@@ -149,5 +150,27 @@ function stepReasonText(reason: StepReason): string {
       return `its workload would get ${grouped(reason.count)} artifacts`;
     case "cancelled":
       return "the run was cancelled";
+  }
+}
+
+/** As `stepReasonText`, as a sentence. */
+export function stepReasonSentence(reason: EngineReason): string {
+  const text = stepReasonText(reason);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** The wait of a step, as a sentence. */
+export function stepWaitSentence(wait: StepWait, runId: string, step: string): string {
+  switch (wait.kind) {
+    case "runsAtOnce":
+      return `Waits for another run: the pipeline runs at most ${plural(wait.limit, "run")} at one time.`;
+    case "after":
+      return `Waits for ${wait.steps.join(", ")}${wait.count > wait.steps.length ? ` (${grouped(wait.count)} have not ended)` : ""}.`;
+    case "stepsAtOnce":
+      return `Waits for a free place: at most ${plural(wait.limit, "workload")} of the run at one time.`;
+    case "atOnce":
+      return `Waits for a free place: at most ${plural(wait.limit, "item")} of the step at one time.`;
+    case "approval":
+      return `Waits for approval: headroom pipeline approve ${runId} ${step}.`;
   }
 }

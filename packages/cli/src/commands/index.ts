@@ -35,6 +35,7 @@ import { modelCommand } from "./model.ts";
 import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
 import { orderCommand } from "./order.ts";
+import { pipelineCommand } from "./pipeline.ts";
 import { planCommand } from "./plan.ts";
 import { reviewCommand } from "./review.ts";
 import { proposalCommand } from "./proposal.ts";
@@ -117,6 +118,7 @@ export const commands: readonly CommandDefinition[] = [
   teamsCommand,
   calendarCommand,
   schedulesCommand,
+  pipelineCommand,
   policyCommand,
   tokenCommand,
   whoamiCommand,

@@ -20,12 +20,13 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     "Exit code 3: the workload can never start while fleet, limits and policy stay as they are.\n" +
     "Work that could start with ordered nodes (headroom order) is told when they are expected, and exits with 0.\n" +
     "Work that was submitted with --wait-for-type waits for a node to join, so it exits with 0.\n" +
+    "With the id of a pipeline run (p12): its steps that wait or were skipped, each with its reason.\n" +
     "With --attempt: the decisions about that attempt. For a preemption: its ground, and the\n" +
     "shares of all teams involved, as parts of their entitlements, without and with the preemption.",
   arguments: [
     {
       syntax: "<workload>",
-      description: "name, team/name or id of the workload; NAME.N for task N of an array",
+      description: "name, team/name or id of the workload; NAME.N for task N of an array; or the id of a pipeline run",
       complete: "workload",
     },
   ],
@@ -35,6 +36,10 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   ],
   async run(context, { args, options }) {
     const client = await context.connect();
+    if (/^p[1-9]\d{0,14}$/.test(args[0] ?? "")) {
+      const { whyRun } = await import("../pipeline/why-run.ts");
+      if (await whyRun(context, client, args[0] ?? "", options.json)) return exitCode.ok;
+    }
     const { workload, task } = await resolveTask(client, args[0] ?? "");
     if (options.attempt !== undefined || task !== null) {
       const { decisionsAbout, printDecisions } = await import("../why-attempt.ts");

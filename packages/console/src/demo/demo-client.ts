@@ -31,6 +31,8 @@ import { artifactCommands, artifactReading } from "./artifact-client.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
+import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
+import type { PipelineReading } from "./pipeline-client.ts";
 import { proposalCommands, proposalReading } from "./proposal-client.ts";
 import type { ProposalReading } from "./proposal-client.ts";
 
@@ -152,6 +154,7 @@ type Reading = Pick<
   | "listCapacityOrders"
   | "getCapacityOrder"
   | keyof ProposalReading
+  | keyof PipelineReading
   | "listArtifacts"
   | "getArtifact"
   | "listArtifactVersions"
@@ -258,6 +261,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     listNodes: async (page = {}) => views.nodeList(engine, page),
     ...orderReading(world),
     ...proposalReading(world),
+    ...pipelineReading(world),
     ...artifactReading(world),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
     acceleratorReadings: async (page = {}) => world.readings().page(engine, page),
@@ -423,6 +427,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     },
     ...orderCommands(world.engine, run),
     ...proposalCommands(world, run),
+    ...pipelineCommands(world, run),
     ...artifactCommands(world, run),
     ...executorClient(world.engine),
     ...nodeCommands(run),

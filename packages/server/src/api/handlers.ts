@@ -83,6 +83,7 @@ import {
   simulateProposal,
   withdrawProposal,
 } from "./proposals.ts";
+import { pipelineHandlers } from "./pipelines.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
@@ -360,6 +361,7 @@ export const handlers: Handlers = {
   withdrawProposal,
   proposalRules: ({ driver }) => driver.read(({ state }) => ({ items: proposalRuleViews(state) })),
   setProposalRule,
+  ...pipelineHandlers,
   listArtifacts,
   registerArtifact,
   getArtifact,

@@ -3,7 +3,7 @@
  * without bounds, such as the holder of the token of the state directory, pass without any lookup.
  */
 import type { ReadonlyState } from "@headroom/engine";
-import { parseArtifactRef } from "@headroom/model";
+import { parseArtifactRef, pipelineRunId } from "@headroom/model";
 import type { TeamName, WorkloadId } from "@headroom/model";
 import { operations, ProblemError, refuse } from "@headroom/protocol";
 import type { Operation, OperationName, Permission } from "@headroom/protocol";
@@ -71,6 +71,12 @@ function wantedOf(asked: AccessQuestion): readonly ResourceNeed[] {
       return ofProposal(state, permission, call, id);
     case "proposed":
       return ofProposed(state, permission, call);
+    case "pipeline":
+      return ofPipeline(state, permission, name);
+    case "pipelineRuns":
+      return ofNewRuns(state, permission, name);
+    case "pipelineRun":
+      return ofPipelineRun(state, permission, id);
     case "token":
       return id === "" ? [] : ofToken(plane, state, permission, id);
     case "documents":
@@ -219,6 +225,17 @@ function ofPipeline(state: ReadonlyState, permission: Permission, name: string):
   return [{ permission, resource: { kind: "pipelines", name, teams, owner: item?.actor ?? null }, absent }];
 }
 
+/** A member of the team may run the pipeline of another one: the run and its workloads belong to who starts it. */
+const ofNewRuns = (state: ReadonlyState, permission: Permission, name: string): ResourceNeed[] =>
+  ofPipeline(state, permission, name).map((need) => ({ ...need, resource: { ...need.resource, owner: null } }));
+
+function ofPipelineRun(state: ReadonlyState, permission: Permission, id: string): ResourceNeed[] {
+  const run = state.pipelineRuns.get(pipelineRunId(id));
+  const absent = (): Error => rejected({ code: "unknownPipelineRun", runId: id });
+  const teams = run === undefined ? nobodysTeams : withTeamsAbove(state, run.pipeline.team);
+  return [{ permission, resource: { kind: "pipelineRuns", name: id, teams, owner: run?.actor ?? null }, absent }];
+}
+
 function ofToken({ tokens }: ControlPlane, state: ReadonlyState, permission: Permission, id: string): ResourceNeed[] {
   const token = tokens.get(id);
   const isOfAll = token !== null && token.team === null;
@@ -255,8 +272,9 @@ function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
       ...dependencies(state, { principal, body: spec }, readable),
       ...(state.schedules.has(name) ? ofSchedule(state, part("schedules"), name) : []),
     ]),
-    ...pipelines.flatMap(({ name, team }) => [
+    ...pipelines.flatMap(({ name, team, steps }) => [
       ofWorkDocument(part("pipelines"), { team }, { tree, owner: null }),
+      ...steps.flatMap(({ spec }) => (spec === null ? [] : dependencies(state, { principal, body: spec }, readable))),
       ...(state.pipelines.has(name) ? ofPipeline(state, part("pipelines"), name) : []),
     ]),
   ];

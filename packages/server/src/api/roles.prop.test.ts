@@ -20,6 +20,7 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "gateway.read": "viewer",
   "mlflow.read": "viewer",
   "mlflow.write": "member",
+  "pipelines.decide": "operator",
   "plan.read": "viewer",
   "plan.write": "operator",
   "policy.read": "viewer",
@@ -87,12 +88,15 @@ function expected({ name, role, place, isOwn }: Case): Outcome {
       return name === "listTokens" || covers(place) ? "allowed" : "hidden";
     case "artifact":
     case "body":
+    case "pipelineRuns":
       return covers(place) ? "allowed" : "hidden";
     case "documents":
       if (!covers(place)) return "hidden";
       return role === "member" && !isOwn ? "denied" : "allowed";
     case "workload":
     case "schedule":
+    case "pipeline":
+    case "pipelineRun":
       if (!covers(place)) return "hidden";
       return role === "member" && changing.has(permission) && !isOwn ? "denied" : "allowed";
   }
@@ -101,6 +105,8 @@ function expected({ name, role, place, isOwn }: Case): Outcome {
 let live: LiveControlPlane;
 const secrets = new Map<string, string>();
 const work = { own: "", other: "" };
+/** Runs of pipelines, which wait: their workloads are held. */
+const runs = { own: "", other: "" };
 /** Endpoints, for operations that are about these only. */
 const served = { own: "", other: "" };
 const json = { "content-type": "application/json" };
@@ -115,6 +121,13 @@ const artifact = {
   places: [],
   inputs: [],
 } as const;
+const pipeline = (name: string) => ({
+  name,
+  team: "lab/nlp",
+  params: [],
+  steps: [{ name: "train", after: [], upstream: "succeeded", when: [], spec: spec("train", "lab/nlp") }],
+  triggers: [{ kind: "webhook" }],
+});
 const schedule = (name: string) => ({
   name,
   times: { minutes: [0], hours: [3], daysOfMonth: [1], months: [1], daysOfWeek: [0] },
@@ -146,6 +159,8 @@ beforeAll(async () => {
   served.own = await idOf("own-endpoint", "alice", { kind: "serve", replicas: { min: 0, max: 2 } });
   served.other = await idOf("other-endpoint", "bob", { kind: "serve", replicas: { min: 0, max: 2 } });
   expect((await post("/v1/artifacts", artifact)).status).toBe(201);
+  runs.own = await freshRun("alice");
+  runs.other = await freshRun("bob");
   await idOf("applied-own", "alice");
   await idOf("applied-other", "bob");
   for (const role of roles)
@@ -158,6 +173,20 @@ afterAll(async () => {
   await live.close();
   removeHome(live.home);
 });
+
+async function freshRun(user: string): Promise<string> {
+  const name = await freshPipeline(user === "alice");
+  const answer = await post(`/v1/pipelines/${name}/runs`, {}, user);
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return ((await answer.json()) as { runIds: readonly [string] }).runIds[0];
+}
+
+async function freshPipeline(isOwn: boolean): Promise<string> {
+  const name = isOwn ? "own-retrain" : "other-retrain";
+  const answer = await post("/v1/apply", { pipelines: [pipeline(name)] }, isOwn ? "alice" : "bob");
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return name;
+}
 
 let weights = 1;
 const reweighted = () => ({
@@ -192,6 +221,7 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   changeArtifact: () => ({ change: { kind: "alias", alias: "production", number: 1 } }),
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
   reportLoad: () => loadReport,
+  decidePipelineStep: () => ({ step: "train", approved: true }),
   createProposal: reweighted,
   decideProposal: () => ({ verdict: "reject" }),
   createToken: () => ({ name: `t${crypto.randomUUID()}`, user: "carol", team: "lab/nlp", role: "admin" }),
@@ -208,15 +238,19 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
         ? "lab/nlp"
         : subject === "schedule"
           ? await freshSchedule(isOwn)
-          : subject === "token"
-            ? await freshToken()
-            : subject === "proposal"
-              ? await freshProposal()
-              : subject === "artifact"
-                ? "model:lab/nlp/chat"
-                : "absent");
+          : subject === "pipeline" || subject === "pipelineRuns"
+            ? await freshPipeline(isOwn)
+            : subject === "pipelineRun"
+              ? runs[isOwn ? "own" : "other"]
+              : subject === "token"
+                ? await freshToken()
+                : subject === "proposal"
+                  ? await freshProposal()
+                  : subject === "artifact"
+                    ? "model:lab/nlp/chat"
+                    : "absent");
   const url = path.replace(/\{\w+\}/, encodeURIComponent(id));
-  const query = name === "apply" || name === "changeWorkload" ? "?dryRun=true" : "";
+  const query = name === "apply" || name === "changeWorkload" || name === "startPipelineRun" ? "?dryRun=true" : "";
   const body = bodies[name]?.(isOwn) ?? {};
   return fetch(live.url + url + query, {
     method,
@@ -251,6 +285,8 @@ const absentCodes: ReadonlySet<string> = new Set([
   "unknownTeam",
   "unknownTeamName",
   "unknownSchedule",
+  "unknownPipeline",
+  "unknownPipelineRun",
   "unknownToken",
   "unknownProposal",
   "unknownArtifact",
@@ -271,7 +307,7 @@ async function outcomeOf(each: Case): Promise<Outcome> {
 const absentId = (name: OperationName): string =>
   operations[name].subject === "artifact" ? "model:lab/nlp/absent-1" : "absent-1";
 
-const owned: ReadonlySet<string> = new Set(["workload", "schedule", "documents"]);
+const owned: ReadonlySet<string> = new Set(["workload", "schedule", "pipeline", "pipelineRun", "documents"]);
 const cases: readonly Case[] = operationNames.flatMap((name) =>
   roles.flatMap((role) =>
     (Object.keys(places) as Place[]).flatMap((place) =>
@@ -297,7 +333,7 @@ describe("every operation by role and place", () => {
       const each = { name, ...about };
       if (expected(each) !== "hidden" || !operations[name].path.includes("{")) continue;
       const hidden = await answerOf(each);
-      const [, id = ""] = /\/v1\/\w+\/([^/?]+)/.exec(new URL(hidden.url).pathname) ?? [];
+      const [, id = ""] = /\/v1\/[\w-]+\/([^/?]+)/.exec(new URL(hidden.url).pathname) ?? [];
       const absent = await answerOf(each, absentId(name));
       const text = (await absent.text()).replaceAll(absentId(name), decodeURIComponent(id));
       expect({ name, status: hidden.status, text: await hidden.text() }).toEqual({ name, status: absent.status, text });

@@ -107,8 +107,7 @@ const step = record(
     }),
     approval: optional(notation.flag, {
       wire: null,
-      description:
-        "Whether the step waits until a person approves it, instead of running a workload. Not supported yet: `true` is refused.",
+      description: "Whether the step waits until a person approves it, instead of running a workload.",
       otherwise: "`false`",
     }),
   },
@@ -157,7 +156,7 @@ const trigger = record(
       otherwise: "`forbid`",
     }),
     webhook: optional(notation.flag, {
-      description: "Whether a request starts a run. Not supported yet: `true` is refused.",
+      description: "Whether `POST /v1/pipelines/NAME/trigger` starts a run.",
       otherwise: "`false`",
     }),
   },
@@ -189,7 +188,10 @@ const param = record({
 
 export const pipelineManifest = record(
   {
-    kind: literal("pipeline", "A pipeline is a graph of steps, each of which is a workload. Its clock starts runs."),
+    kind: literal(
+      "pipeline",
+      "A pipeline is a graph of steps. Each step is a workload, or waits for a person's approval.",
+    ),
     name: required(notation.name(names.calendarName), {
       description: "The name of the pipeline, unique among pipelines.",
       examples: ["retrain"],
@@ -233,7 +235,7 @@ export const pipelineManifest = record(
         max: 10,
         error: (value) => `must be a list like [{ cron: "0 3 * * *" }], got ${shown(value)}`,
       }),
-      { description: "Causes of runs. At least one is needed: no operation starts a run yet.", otherwise: "refused" },
+      { description: "Causes of runs, besides `headroom pipeline run`.", otherwise: "nothing" },
     ),
   },
   {
