@@ -159,12 +159,12 @@ describe("headroom run with a manifest of Kubernetes", () => {
       "9 metadata.name: sweep",
       "11 spec.completions: 4",
       "14 spec.template.spec.restartPolicy: Never",
+      "17 spec.template.spec.containers[0].image: python:3",
       "18 spec.template.spec.containers[0].command",
       "21 spec.template.spec.containers[0].resources.limits.nvidia.com/gpu: 1",
     ]);
     expect(answer.ignored.map(({ line, directive }) => `${line} ${directive}`)).toEqual([
       "16 spec.template.spec.containers[0].name: main",
-      "17 spec.template.spec.containers[0].image: python:3",
       "2 kind: ConfigMap",
     ]);
     expect(answer.document).toMatchObject({
@@ -176,7 +176,7 @@ describe("headroom run with a manifest of Kubernetes", () => {
       tasks: 4,
       tasksAtOnce: 1,
     });
-    expect(answer.document["env"]).toEqual({});
+    expect(answer.document["env"]).toEqual({ HEADROOM_IMAGE: "python:3" });
   });
 
   it("takes a script that contains a manifest for a command", async () => {

@@ -37,7 +37,8 @@ export function readPod(
   implied: readonly string[] = [],
 ): Worker {
   const container = mainContainer(fields, pod);
-  const { env, indexVariables } = readVariables(fields, container, context);
+  const { env: variables, indexVariables } = readVariables(fields, container, context);
+  const env = { ...readImage(fields, container), ...variables };
   const selector: Record<string, string> = {};
   const accelerator = readSelectors(fields, pod, context, selector);
   if (fields.at([...pod, "hostNetwork"]) === true)
@@ -113,6 +114,17 @@ function readSeconds(fields: ManifestFields, path: FieldPath, becomes: string): 
   const text = writeDuration(value * 1000);
   fields.honour(path, `${becomes}: ${text}`);
   return text;
+}
+
+/** Variable in which executors that run images find the one of a workload; others run it with the programs of the node. */
+const IMAGE_VARIABLE = "HEADROOM_IMAGE";
+
+function readImage(fields: ManifestFields, container: FieldPath): Readonly<Record<string, string>> {
+  const path = [...container, "image"];
+  const image = fields.text(path);
+  if (image === undefined || image === "") return {};
+  fields.honour(path, `env.${IMAGE_VARIABLE}: used in Kubernetes clusters; elsewhere the programs of the node run`);
+  return { [IMAGE_VARIABLE]: image };
 }
 
 const variableKeys: ReadonlySet<string> = new Set(["name", "value", "valueFrom"]);

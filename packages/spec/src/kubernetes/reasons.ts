@@ -1,13 +1,12 @@
 /** Reasons for fields of manifests that have no effect, by the name of the field. */
 
-const noImage = "workloads run without container images, with the programs of the node";
+const noImage = "how images are pulled and run is a setting of the executor";
 const noProbe = "Headroom does not probe workers; a worker that ends has failed or succeeded";
 const noVolume = "volumes are not mounted; paths of the node are visible as they are";
 const noIdentity = "workers run as the user of the control plane";
 const placed = "Headroom places the workers itself";
 
 export const reasonsByField: Readonly<Record<string, string>> = {
-  image: noImage,
   imagePullPolicy: noImage,
   imagePullSecrets: noImage,
   initContainers: "init containers are not run; put their commands in front of the command",
