@@ -1,6 +1,7 @@
 /** Sentences about events of fleet health: labels, reported faults, and what people do about incidents. */
 import { unreachable } from "@headroom/model";
 import type { Event } from "@headroom/protocol";
+import { durationText } from "./plain-text.ts";
 
 type HealthEvent = Extract<Event, { readonly kind: "nodeRelabelled" | "faultsReported" | "incidentAnnotated" }>;
 
@@ -25,13 +26,13 @@ export function healthEventSentence(event: HealthEvent): string {
 function annotationSentence({
   actor,
   incident,
-  annotation,
+  annotation, atMs,
 }: HealthEvent & { readonly kind: "incidentAnnotated" }): string {
   switch (annotation.kind) {
     case "acknowledge":
       return `${actor} acknowledged incident ${incident}.`;
     case "silence":
-      return `${actor} silenced incident ${incident} until ${new Date(annotation.untilMs).toISOString()}.`;
+      return `${actor} silenced incident ${incident} for ${durationText(annotation.untilMs - atMs)}.`;
     case "resolve":
       return `${actor} resolved incident ${incident}.`;
     case "note":

@@ -1,0 +1,101 @@
+import { nodeId } from "@headroom/model";
+import { describe, expect, it } from "vitest";
+import { domainOfKey } from "./domains.ts";
+import { IncidentFold } from "./incident-fold.ts";
+import { keyOfLeaf, lostAt, PlantedFleet, plantedTrial } from "./planted-incidents.ts";
+
+const summaryOf = (fold: IncidentFold): readonly string[] =>
+  fold.incidents().map(({ id, domain, failures }) => {
+    const { level, path } = domainOfKey(domain);
+    return `${id} ${level} ${path.at(-1) ?? ""}: ${failures.length}`;
+  });
+
+const lose = (fleet: PlantedFleet, ids: readonly string[], atMs: number): void =>
+  fleet.applyInOrder(ids.map((id) => lostAt(nodeId(id), atMs)));
+
+const range = (first: number, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `n${first + at}`);
+
+describe("incidents", () => {
+  it("name the lost switch, its blast radius and the work hit, and single nodes apart", () => {
+    const fleet = new PlantedFleet(64);
+    fleet.place(1, [nodeId("n16"), nodeId("n40")]);
+    lose(fleet, ["n50"], 1_000);
+    lose(fleet, range(16, 16), 2_000);
+    expect(summaryOf(fleet.fold)).toEqual(["i68 node n50: 1", "i69 leaf l1: 16"]);
+    const leaf = fleet.fold.find("i72");
+    expect(leaf).toMatchObject({ id: "i69", domain: keyOfLeaf(1), extent: { nodes: 16, accelerators: 128 } });
+    expect(leaf?.failures.flatMap(({ hits }) => hits)).toMatchObject([
+      { workloadId: "w1", workers: 1, accelerators: 8 },
+    ]);
+  });
+
+  it("are one for the widest domain that explains all failures", () => {
+    const fleet = new PlantedFleet(256);
+    lose(fleet, range(0, 128), 1_000);
+    expect(summaryOf(fleet.fold)).toEqual(["i259 spine s0: 128"]);
+  });
+
+  it("are two for two switches at one time, and not the spine above them", () => {
+    const fleet = new PlantedFleet(256);
+    lose(fleet, [...range(16, 16), ...range(64, 16)], 1_000);
+    expect(summaryOf(fleet.fold)).toEqual(["i259 leaf l1: 16", "i275 leaf l4: 16"]);
+  });
+
+  it("are one for failures that no domain explains, so that no thousand alerts go out", () => {
+    const fleet = new PlantedFleet(1_500);
+    lose(
+      fleet,
+      range(0, 40).map((_, at) => `n${at * 37}`),
+      1_000,
+    );
+    expect(summaryOf(fleet.fold)).toEqual(["i1503 fleet fleet: 40"]);
+  });
+
+  it("begin anew after the window, and keep what people recorded when they grow", () => {
+    const fleet = new PlantedFleet(64);
+    lose(fleet, ["n20"], 1_000);
+    fleet.apply({
+      kind: "incidentAnnotated",
+      version: 1,
+      atMs: 1_500,
+      incident: "i67",
+      annotation: { kind: "acknowledge" },
+      actor: "ann",
+    });
+    lose(fleet, range(16, 4), 2_000);
+    lose(fleet, range(21, 11), 3_000);
+    lose(fleet, ["n60"], 400_000);
+    const incidents = fleet.fold.incidents();
+    expect(summaryOf(fleet.fold)).toEqual(["i67 leaf l1: 16", "i84 node n60: 1"]);
+    expect(incidents[0]?.failures.flatMap(({ records }) => records)).toMatchObject([{ actor: "ann" }]);
+  });
+
+  it("end when all nodes are back, and an executor that is silent is one", () => {
+    const fleet = new PlantedFleet(32);
+    lose(fleet, range(0, 16), 1_000);
+    for (const id of range(0, 16)) fleet.apply({ kind: "nodeReturned", version: 1, atMs: 9_000, nodeId: nodeId(id) });
+    fleet.apply({ kind: "executorLost", version: 1, atMs: 10_000, executor: "hpc", detail: "refused" });
+    const [executor, leaf] = fleet.fold.incidents();
+    expect(leaf?.failures.every(({ backAtMs }) => backAtMs === 9_000)).toBe(true);
+    expect([domainOfKey(executor?.domain ?? "").level, executor?.extent.nodes]).toEqual(["executor", 32]);
+  });
+
+  it("continue from what was stored", () => {
+    const fleet = new PlantedFleet(64);
+    lose(fleet, range(16, 10), 1_000);
+    const again = IncidentFold.restore(fleet.fold.stored());
+    for (const [at, id] of range(26, 6).entries()) {
+      const { event } = lostAt(nodeId(id), 2_000);
+      fleet.apply(event);
+      again.apply(77 + at, event);
+    }
+    expect(again.incidents()).toEqual(fleet.fold.incidents());
+    expect(summaryOf(again)).toEqual(["i67 leaf l1: 16"]);
+  });
+
+  it("find the planted domain among late and missing reports", () => {
+    const trials = Array.from({ length: 12 }, (_, seed) => plantedTrial(seed + 1));
+    expect(trials.filter(({ isRight }) => !isRight)).toEqual([]);
+  });
+});
