@@ -19,6 +19,7 @@ import {
   typeInFamily,
 } from "./held-by-team.ts";
 import { checkArtifactEvents } from "./artifact-checks.ts";
+import { checkBurstEvents } from "./burst-checks.ts";
 import { checkOrderEvents } from "./capacity-order-checks.ts";
 import { checkEvictedAtSilent } from "./executor-checks.ts";
 import { checkProposalEvents } from "./proposal-checks.ts";
@@ -54,6 +55,7 @@ export function checkBatch(
   checkPredictions(findings, state, ready.events);
   checkRetries(findings, state, ready.events);
   checkOrderEvents(findings, state, ready.events);
+  checkBurstEvents(findings, state, ready.events);
   checkProposalEvents(findings, state, ready.events);
   checkArtifactEvents(findings, ready.events);
   for (const reply of ready.replies) {

@@ -5,7 +5,12 @@ import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 
 const isOver = ({ phase }: CapacityOrder): boolean => phase === "gone" || phase === "cancelled";
-const countsNodes = ({ phase }: CapacityOrder): boolean => phase === "arriving" || phase === "qualifying";
+const EARLY = ["planned", "ordered"];
+const countsNodes = ({ phase, automatic }: CapacityOrder): boolean =>
+  phase === "arriving" || phase === "qualifying" || (automatic !== undefined && EARLY.includes(phase));
+/** An order of the engine with a provisioner is leaving until the provisioner says that its machines are gone. */
+const hasProvisioner = ({ automatic }: CapacityOrder): boolean =>
+  automatic !== undefined && automatic.provisioner !== "manual";
 
 export function checkCapacityOrders(findings: Findings, state: ReadonlyState): void {
   const counted = new Map<string, number>();
@@ -37,11 +42,14 @@ function checkOrder(findings: Findings, order: CapacityOrder, count: number): vo
     !countsNodes(order) || joinedCount < nodeCount,
     () => `order ${name} is ${phase}, and all its nodes have joined`,
   );
-  const isEarly = phase === "planned" || phase === "ordered";
+  const isEarly = EARLY.includes(phase) && order.automatic === undefined;
   findings.expect(!isEarly || joinedCount === 0, () => `order ${name} is ${phase}, and has nodes`);
-  findings.expect(phase !== "leaving" || joinedCount > 0, () => `order ${name} is leaving, and has no nodes`);
   findings.expect(
-    (phase === "planned") === (orderedAtMs === null) || phase === "cancelled",
+    phase !== "leaving" || joinedCount > 0 || hasProvisioner(order),
+    () => `order ${name} is leaving, and has no nodes`,
+  );
+  findings.expect(
+    (phase === "planned") === (orderedAtMs === null) || phase === "cancelled" || order.automatic !== undefined,
     () => `order ${name} is ${phase}, and was ordered at ${orderedAtMs}`,
   );
   findings.expect(

@@ -139,7 +139,8 @@ export const takesWork = (node: Node): boolean =>
   !node.draining &&
   node.removal === undefined &&
   node.acceleratorsChanged !== true &&
-  node.suspended !== true;
+  node.suspended !== true &&
+  node.arriving !== true;
 
 export const isUsable = (node: Node): boolean => takesWork(node) && node.hotSpare !== true;
 

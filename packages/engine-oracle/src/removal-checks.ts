@@ -1,4 +1,5 @@
 /** Nodes, pools and sites that leave the fleet: what is removed leaves nothing behind, and what is leaving still holds work. */
+import { checkReleasedNode } from "./burst-checks.ts";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Findings, World } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
@@ -32,8 +33,13 @@ export function checkRemovals(findings: Findings, state: ReadonlyState): void {
       () => `site ${site} is leaving, and has no pools`,
     );
   const held = heldByNode(state);
-  for (const { id, removal } of state.nodes.values()) {
+  for (const node of state.nodes.values()) {
+    const { id, removal } = node;
     if (removal === undefined) continue;
+    if (removal.awaits !== undefined) {
+      checkReleasedNode(findings, state, { node, attempts: held.get(id)?.attempts.size ?? 0 });
+      continue;
+    }
     findings.expect((held.get(id)?.attempts.size ?? 0) > 0, () => `node ${id} is leaving, and holds no work`);
     for (const attempt of held.get(id)?.attempts ?? [])
       findings.expect(state.attempts.get(attempt)?.stop !== null, () => `${attempt} runs on ${id}, which is leaving`);

@@ -22,6 +22,7 @@ export * from "./resources/anti-affinity.ts";
 export * from "./resources/artifact.ts";
 export * from "./resources/budget.ts";
 export * from "./resources/calendar.ts";
+export * from "./resources/burst.ts";
 export * from "./resources/capacity-order.ts";
 export * from "./resources/data.ts";
 export * from "./resources/device-part.ts";

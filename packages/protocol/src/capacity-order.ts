@@ -98,6 +98,33 @@ const orderChange = z
   })
   .meta({ id: "OrderChange" });
 
+export const burstGround = z
+  .object({
+    workloads: z
+      .array(z.string())
+      .meta({ description: "Waiting workloads for which the nodes are ordered; at most 200." }),
+    workloadCount: count,
+    taskCount: count.meta({ description: "Tasks of these workloads that the nodes hold." }),
+    waitedMs: count.meta({ description: "Longest wait among them." }),
+    extraNodes: count.meta({ description: "Extra nodes of the pool before the order, in the fleet or coming." }),
+    microUsdPerHour: count.meta({ description: "Cost of the ordered nodes in an hour." }),
+    dearerPools: z
+      .array(z.object({ pool: z.string(), nodes: count, microUsdPerHour: count }))
+      .meta({ description: "Other pools that could have held the work, and what they would have cost." }),
+  })
+  .meta({ id: "BurstGround", description: "Why the engine ordered nodes." });
+
+const automaticOrder = z
+  .object({
+    provisioner: z.string(),
+    decidedAtMs: instantMs,
+    releaseAfterMs: count.meta({ description: "A node that is idle for this time is released." }),
+    ground: burstGround.omit({ workloads: true }).meta({ id: "OrderGround" }),
+    nodeNames: z.array(z.string()).meta({ description: "Machines that the provisioner named; at most 1,000." }),
+    detail: z.string().meta({ description: "The newest statement of the provisioner." }),
+  })
+  .meta({ id: "AutomaticOrder" });
+
 export const capacityOrder = z
   .object({
     name: z.string(),
@@ -116,6 +143,7 @@ export const capacityOrder = z
     lateMs: count.meta({ description: "How long ago the p50 date passed while nodes are still to come; 0: not late." }),
     nodes: z.array(z.string()).meta({ description: "Ids of the order's nodes in the fleet; at most 1,000." }),
     changes: z.array(orderChange).meta({ description: "The newest changes, oldest first; at most 20." }),
+    automatic: automaticOrder.nullable().meta({ description: "null: a person made the order." }),
     sentence: z.string(),
   })
   .meta({ id: "CapacityOrder" });

@@ -26,7 +26,7 @@ import {
   workerExit,
 } from "./attempt.ts";
 import { artifactChange, registeredVersion } from "./artifact.ts";
-import { orderArrival, orderPhase, recordedOrder } from "./capacity-order.ts";
+import { orderArrival, orderPhase, recordedOrder, burstGround } from "./capacity-order.ts";
 import {
   proposalKind,
   proposalPhase,
@@ -223,6 +223,29 @@ export const event = z
     fact("capacityOrderNodeJoined", { name: z.string(), nodeId: z.string() }),
     fact("capacityOrderFilled", { name: z.string() }),
     fact("capacityOrderEmptied", { name: z.string() }),
+    fact("capacityOrderDecided", {
+      order: recordedOrder,
+      provisioner: z.string(),
+      releaseAfterMs: z.int(),
+      ground: burstGround,
+    }),
+    fact("capacityOrderReported", {
+      name: z.string(),
+      phase: orderPhase,
+      detail: z.string(),
+      nodes: z.array(z.string()).optional(),
+      expectedAtMs: instantMs.optional(),
+      priceMicroUsdPerHour: z.int().optional(),
+    }),
+    fact("capacityOrderFailed", { name: z.string(), detail: z.string(), retryAtMs: instantMs }),
+    fact("capacityNodesReleased", {
+      name: z.string(),
+      nodes: z.array(z.string()),
+      reason: z.enum(["idle", "lost", "ended"]),
+      idleMs: z.int(),
+      isWhole: z.boolean().meta({ description: "The order has no other nodes, and is leaving." }),
+      actor: z.string().nullable().meta({ description: "null: the engine." }),
+    }),
     fact("proposalCreated", { proposal: recordedProposal }),
     fact("proposalSimulated", { id: z.string(), effect: recordedEffect }),
     fact("proposalApproved", { id: z.string(), actor: z.string().nullable(), reason: z.string() }),

@@ -2,6 +2,7 @@
  * `kind: fleet`: sites and pools, and the nodes of simulated pools. The executors of other pools report their nodes.
  */
 import { z } from "zod";
+import { burst } from "./burst.ts";
 import type { FieldProblem } from "./document-problem.ts";
 import { defaulted, listOf, literal, optional, record, required, type WrittenFields } from "./encoding/field.ts";
 import * as notation from "./encoding/notation.ts";
@@ -137,6 +138,10 @@ const poolFields = {
     description:
       "Number of empty nodes that are kept as hot spares for work that loses nodes; no other work is placed on them. If fewer nodes are empty, all empty nodes are kept.",
     otherwise: "none",
+  }),
+  burst: optional(burst, {
+    description: "Rules under which nodes are ordered for work that fits nowhere, and released when they are idle.",
+    otherwise: "no nodes are ordered",
   }),
   labels: optional(labels, {
     description: "Labels of all its nodes, for selectors and spreading.",

@@ -140,7 +140,7 @@ const reservedTopology = record(
 );
 
 const MICRO = 1_000_000;
-const dollars = notation.scalar({
+export const dollars = notation.scalar({
   wire: limits.integer(0, limits.BUDGET_MICRO_USD_MAX),
   unit: "Micro-dollars.",
   kind: "number",

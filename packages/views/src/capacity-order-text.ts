@@ -53,9 +53,9 @@ function cannotAdvanceSentence({ name, from, to }: OrderRejection & { readonly c
   return `${is}, so it cannot become ${orderPhaseText(to)}. Orders go forward, to leaving only from service, and to gone only when leaving.`;
 }
 
-type OrderEvent = Extract<Event, { readonly kind: `capacityOrder${string}` }>;
+type OrderEvent = Extract<Event, { readonly kind: `capacity${string}` }>;
 
-export const isOrderEvent = (event: Event): event is OrderEvent => event.kind.startsWith("capacityOrder");
+export const isOrderEvent = (event: Event): event is OrderEvent => event.kind.startsWith("capacity");
 
 const because = (reason: string): string => (reason === "" ? "" : `: ${reason}`);
 
@@ -75,7 +75,36 @@ export function orderEventSentence(event: OrderEvent): string {
       return `All nodes of capacity order ${event.name} have joined: it is in service.`;
     case "capacityOrderEmptied":
       return `The last node of capacity order ${event.name} has left: it is gone.`;
+    case "capacityOrderDecided":
+      return decidedSentence(event);
+    case "capacityOrderReported":
+      return `The provisioner of order ${event.name} says that it is ${orderPhaseText(event.phase)}${because(event.detail)}.`;
+    case "capacityOrderFailed":
+      return `Order ${event.name} failed${because(event.detail)}. No nodes are ordered for its pool before ${writeInstant(event.retryAtMs)}.`;
+    case "capacityNodesReleased":
+      return releasedSentence(event);
   }
+}
+
+function decidedSentence({ order, ground }: OrderEvent & { readonly kind: "capacityOrderDecided" }): string {
+  const { workloadCount, waitedMs, microUsdPerHour } = ground;
+  const cost = microUsdPerHour === 0 ? "" : `, ${(microUsdPerHour / 1_000_000).toFixed(2)} USD an hour`;
+  const waiting = `${plural(workloadCount, "workload")} that fit nowhere, waiting up to ${durationText(waitedMs)}`;
+  return `${plural(order.nodeCount, "node")} ordered for pool ${order.pool} (order ${order.name}${cost}) for ${waiting}.`;
+}
+
+const RELEASED_BECAUSE = { idle: "idle for", lost: "lost for", ended: "the order was cancelled" } as const;
+
+function releasedSentence({
+  name,
+  nodes,
+  reason,
+  idleMs,
+  actor,
+}: OrderEvent & { readonly kind: "capacityNodesReleased" }): string {
+  const why = reason === "ended" ? RELEASED_BECAUSE.ended : `${RELEASED_BECAUSE[reason]} ${durationText(idleMs)}`;
+  const by = actor === null ? "" : ` by ${actor}`;
+  return `${plural(nodes.length, "node")} of order ${name} released${by}: ${why}.`;
 }
 
 /** How long ago the middle of the expectation passed while nodes are still to come; 0: the order is not late. */
@@ -110,5 +139,15 @@ export function orderSentence(order: CapacityOrder, nowMs: number): string {
   const what = `Order ${name} of ${plural(nodeCount, "node")} for pool ${pool} is ${orderPhaseText(phase)}`;
   const joined = joinedCount > 0 || phase === "arriving" || phase === "qualifying";
   const have = joined ? `; ${grouped(joinedCount)} of ${grouped(nodeCount)} are in the fleet` : "";
-  return `${what}${have}${isOutstanding(order) ? `; ${expectationText(order, nowMs)}` : ""}.`;
+  const when = isOutstanding(order) ? `; ${expectationText(order, nowMs)}` : "";
+  return `${what}${have}${when}.${automaticText(order)}`;
+}
+
+/** ` The engine ordered them for 2 workloads that fit nowhere, from the provisioner cloud.` */
+function automaticText({ automatic }: CapacityOrder): string {
+  if (automatic === undefined) return "";
+  const { provisioner, ground, detail } = automatic;
+  const work = `${plural(ground.workloadCount, "workload")} that fit nowhere`;
+  const said = detail === "" ? "" : `, which says: ${detail}`;
+  return ` The engine ordered the nodes for ${work}, from the provisioner ${provisioner}${said}.`;
 }

@@ -2,7 +2,7 @@
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import type { OrderCommandBody } from "@headroom/explain";
 import { expectedArrival, isOrderOver, isOutstanding, poolName } from "@headroom/model";
-import type { CapacityOrder as EngineOrder } from "@headroom/model";
+import type { BurstGround, CapacityOrder as EngineOrder } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AdvanceRequest, CapacityOrder, OrderQuery, OrderRequest, Page } from "@headroom/protocol";
 import { orderLateMs, orderSentence } from "./capacity-order-text.ts";
@@ -68,9 +68,26 @@ function orderResource(order: EngineOrder, nodes: readonly string[], nowMs: numb
     lateMs: orderLateMs(order, nowMs),
     nodes: nodes.slice(0, NODES_SHOWN_MAX),
     changes: changes.map((change) => ({ ...change })),
+    automatic: automaticPart(order),
     sentence: orderSentence(order, nowMs),
   };
 }
+
+function automaticPart({ automatic }: EngineOrder): CapacityOrder["automatic"] {
+  if (automatic === undefined) return null;
+  const { ground, nodeNames } = automatic;
+  return { ...automatic, ground: groundForm(ground), nodeNames: nodeNames.slice(0, NODES_SHOWN_MAX) };
+}
+
+/** Ids of workloads are left out: a reader of the order may not be a reader of every team. */
+const groundForm = ({
+  workloads: _ids,
+  dearerPools,
+  ...ground
+}: BurstGround): NonNullable<CapacityOrder["automatic"]>["ground"] => ({
+  ...ground,
+  dearerPools: dearerPools.map((each) => ({ ...each })),
+});
 
 export const createOrderCommand = ({
   phase,

@@ -25,7 +25,7 @@ import type { BlockedReason, HoldReason, QueueEntry, QueuePage, QueuePageQuery, 
 import { spentText } from "./budget-text.ts";
 import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
-import { withExpectedCapacity } from "./expected-capacity.ts";
+import { withExpectedCapacity, withOrderedNodes } from "./expected-capacity.ts";
 import { predictionText } from "./prediction-text.ts";
 import { groundText } from "./scale-text.ts";
 import { acceleratorNoun, durationText, grouped, plural, resourceForm } from "./plain-text.ts";
@@ -47,6 +47,8 @@ export function verdictView(engine: Engine, id: string): Verdict | null {
   if (workload === undefined) return null;
   const verdict = explain(engine, workload.id);
   const view = verdictResource(engine, workload, verdict);
+  const ordered = withOrderedNodes(view, engine, workload.id);
+  if (ordered !== view) return ordered;
   if (exceedsFleet(verdict)) return withExpectedCapacity(view, expectedCapacity(engine, workload.id), clockOf(engine));
   const passed = verdict.kind === "blocked" && isShortfall(verdict) ? entitlementExceeded(engine, workload.id) : null;
   return passed === null ? view : { ...view, sentence: `${view.sentence} ${entitlementSentence(workload, passed)}` };

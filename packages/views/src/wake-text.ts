@@ -36,7 +36,10 @@ const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] 
       "poolDefined",
     ],
   ],
-  ["a capacity order changes", ["capacityOrderCreated", "capacityOrderAdvanced", "capacityOrderCancelled"]],
+  [
+    "a capacity order changes",
+    ["capacityOrderCreated", "capacityOrderAdvanced", "capacityOrderCancelled", "capacityOrderDecided"],
+  ],
   ["a limit or the policy changes", ["teamDefined", "teamRemoved", "policySet"]],
   ["the queue changes", ["gangPlaced", "workloadStopRequested", "attemptStopRequested", "gangShrinkRequested"]],
   ["a workload ends", ["workloadEnded"]],

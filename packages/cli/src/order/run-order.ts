@@ -133,7 +133,7 @@ export async function showOrder(
   const rows = order.changes.map((change) => [
     instant(change.atMs),
     shownPhase(change),
-    change.actor ?? "(nodes)",
+    change.actor ?? (order.automatic === null ? "(nodes)" : "(engine)"),
     printable(change.reason),
   ]);
   const titles = [{ title: "CHANGED" }, { title: "PHASE" }, { title: "BY" }, { title: "REASON", minWidth: 10 }];

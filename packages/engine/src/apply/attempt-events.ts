@@ -19,6 +19,7 @@ import { countEnd, updateTask } from "./tasks.ts";
 import { recordRunTime } from "./run-times.ts";
 import { queueIfReady, removeAttempt, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
+import { beginIdleTime } from "./capacity-order-events.ts";
 
 export const attemptEvents: Appliers<AttemptEvent> = {
   gangPlaced: place,
@@ -141,6 +142,10 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   const workload = workloadOf(world, attempt.workloadId);
   settleUse(world, workload);
   releaseAttempt(world, attempt);
+  beginIdleTime(
+    world,
+    attempt.workers.map(({ node }) => node),
+  );
   queue.setGrowth(workload, attempt.id, 0);
   workload.activeAttempts = without(world.state, workload.activeAttempts, attempt);
   removeAttempt(world, attempt.id);

@@ -1,9 +1,22 @@
 /** Capacity orders, and the nodes that belong to them. No index depends on an order: it is no capacity. */
-import { ENDED_ORDERS_KEPT, ORDER_CHANGES_KEPT, invariant, isOrderOver } from "@headroom/model";
-import type { CapacityOrder, CapacityOrderEvent, NodeId, OrderChange } from "@headroom/model";
+import {
+  DAY_MS,
+  ENDED_ORDERS_KEPT,
+  ORDER_CHANGES_KEPT,
+  invariant,
+  isOrderOver,
+  newBurstAccount,
+} from "@headroom/model";
+import type { BurstAccount, CapacityOrder, CapacityOrderEvent, NodeId, OrderChange, PoolName } from "@headroom/model";
 import type { State } from "../state/mutable-state.ts";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
+
+/** No nodes are ordered for a pool in the hour after a person cancelled one of its orders. */
+const CANCELLED_PAUSE_MS = 3_600_000;
+
+/** Actor of the removal of nodes that the engine released. */
+const BURST_ACTOR = "burst";
 
 export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
   capacityOrderCreated({ state: { capacityOrders } }, { order, phase, actor, reason, atMs }) {
@@ -22,21 +35,127 @@ export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
   capacityOrderCancelled({ state }, { name, actor, reason, atMs }) {
     change(state, orderOf(state, name), { atMs, phase: "cancelled", actor, reason });
   },
-  capacityOrderNodeJoined({ state }, { name, nodeId }) {
+  capacityOrderNodeJoined(world, { name, nodeId, atMs }) {
+    const { state } = world;
     const order = orderOf(state, name);
     const node = state.nodes.get(nodeId);
     invariant(node !== undefined, `node ${nodeId} of order ${name} does not exist`);
     node.capacityOrder = name;
     node.revision = state.sequence;
-    state.capacityOrders.set(name, { ...order, joinedCount: order.joinedCount + 1 });
+    const joined = { ...order, joinedCount: order.joinedCount + 1 };
+    const { automatic } = order;
+    if (automatic === undefined) {
+      state.capacityOrders.set(name, joined);
+      return;
+    }
+    node.idleSinceMs = atMs;
+    if (order.nodeCount > 1) world.capacity.update(node, () => (node.arriving = true));
+    const nodeNames = [...new Set([...automatic.nodeNames, nodeId])];
+    state.capacityOrders.set(name, { ...joined, automatic: { ...automatic, nodeNames } });
   },
-  capacityOrderFilled({ state }, { name, atMs }) {
-    change(state, orderOf(state, name), { atMs, phase: "inService", actor: null, reason: "" });
+  capacityOrderFilled(world, { name, atMs }) {
+    const { state } = world;
+    const order = orderOf(state, name);
+    openNodes(world, order);
+    change(state, order, { atMs, phase: "inService", actor: null, reason: "" });
+    const account = state.burstAccounts.get(order.pool);
+    if (order.automatic !== undefined && account !== undefined)
+      state.burstAccounts.set(order.pool, { ...account, failures: 0, blockedUntilMs: 0 });
   },
   capacityOrderEmptied({ state }, { name, atMs }) {
     change(state, orderOf(state, name), { atMs, phase: "gone", actor: null, reason: "" });
   },
+  capacityOrderDecided({ state }, { order, provisioner, releaseAfterMs, ground, atMs }) {
+    const automatic = { provisioner, decidedAtMs: atMs, releaseAfterMs, ground, nodeNames: [], detail: "" };
+    const changes = [{ atMs, phase: "planned", actor: null, reason: "" } as const];
+    const stored = { ...order, phase: "planned", orderedAtMs: null, joinedCount: 0, changes, automatic } as const;
+    state.capacityOrders.delete(order.name);
+    state.capacityOrders.set(order.name, stored);
+    countDecision(state, order.pool, { nodes: order.nodeCount, atMs });
+  },
+  capacityOrderReported({ state }, { name, phase, detail, nodes, expectedAtMs, priceMicroUsdPerHour, atMs }) {
+    const order = orderOf(state, name);
+    const automatic = automaticOf(order);
+    const nodeNames = nodes === undefined ? automatic.nodeNames : [...new Set([...automatic.nodeNames, ...nodes])];
+    const arrival =
+      expectedAtMs === undefined
+        ? {}
+        : { arrival: { kind: "dates", p50AtMs: expectedAtMs, p95AtMs: expectedAtMs } as const };
+    const price =
+      priceMicroUsdPerHour === undefined
+        ? {}
+        : { price: { microUsd: priceMicroUsdPerHour, per: "acceleratorHour" } as const };
+    const orderedAtMs = order.orderedAtMs ?? atMs;
+    const reported = { ...order, ...arrival, ...price, orderedAtMs, automatic: { ...automatic, nodeNames, detail } };
+    change(state, reported, { atMs, phase, actor: null, reason: detail, ...arrival });
+  },
+  capacityOrderFailed(world, { name, detail, retryAtMs, atMs }) {
+    const { state } = world;
+    const order = orderOf(state, name);
+    openNodes(world, order);
+    const { joinedCount } = order;
+    const failed = { ...order, automatic: { ...automaticOf(order), detail } };
+    const kept = joinedCount > 0 ? { ...failed, nodeCount: joinedCount } : failed;
+    change(state, kept, { atMs, phase: joinedCount > 0 ? "inService" : "leaving", actor: null, reason: detail });
+    const account = state.burstAccounts.get(order.pool) ?? newBurstAccount(order.pool);
+    state.burstAccounts.set(order.pool, { ...account, failures: account.failures + 1, blockedUntilMs: retryAtMs });
+  },
+  capacityNodesReleased(world, { name, nodes, reason, isWhole, actor, atMs }) {
+    const { state } = world;
+    for (const id of nodes) {
+      const node = nodeOf(world, id);
+      world.capacity.update(node, () => {
+        node.removal = { actor: actor ?? BURST_ACTOR, sinceMs: atMs, awaits: name };
+        node.revision = state.sequence;
+      });
+      world.removing.add(id);
+    }
+    if (!isWhole) return;
+    const order = orderOf(state, name);
+    change(state, order, { atMs, phase: "leaving", actor, reason });
+    const account = state.burstAccounts.get(order.pool);
+    // The engine does not order again at once after a person has cancelled.
+    if (actor !== null && account !== undefined)
+      state.burstAccounts.set(order.pool, { ...account, blockedUntilMs: atMs + CANCELLED_PAUSE_MS });
+  },
 };
+
+/** The nodes of the order, which waited for each other, take work. */
+function openNodes(world: WritableWorld, { automatic, name }: CapacityOrder): void {
+  const { state } = world;
+  for (const id of automatic?.nodeNames ?? []) {
+    const node = state.nodes.get(id);
+    if (node?.capacityOrder !== name || node.arriving !== true) continue;
+    world.capacity.update(node, () => delete node.arriving);
+    node.idleSinceMs = state.nowMs;
+    node.revision = state.sequence;
+  }
+}
+
+function automaticOf({ automatic, name }: CapacityOrder): NonNullable<CapacityOrder["automatic"]> {
+  invariant(automatic !== undefined, `the engine did not make order ${name}`);
+  return automatic;
+}
+
+function countDecision(state: State, pool: PoolName, { nodes, atMs }: { nodes: number; atMs: number }): void {
+  const known: BurstAccount = state.burstAccounts.get(pool) ?? newBurstAccount(pool);
+  const dayStartMs = atMs - (atMs % DAY_MS);
+  const before = known.dayStartMs === dayStartMs ? known.dayNodes : 0;
+  const counted = { ...known, orderCount: known.orderCount + 1, dayStartMs, dayNodes: before + nodes };
+  state.burstAccounts.set(pool, counted);
+}
+
+/** Work on a node that the engine ordered has ended, or the node is lost: its idle time begins. */
+export function beginIdleTime(world: WritableWorld, nodes: Iterable<NodeId>): void {
+  const { state } = world;
+  if (state.burstAccounts.size === 0) return;
+  for (const id of nodes) {
+    const node = state.nodes.get(id);
+    if (node?.idleSinceMs === undefined) continue;
+    node.idleSinceMs = state.nowMs;
+    node.revision = state.sequence;
+  }
+}
 
 function orderOf({ capacityOrders }: State, name: string): CapacityOrder {
   const order = capacityOrders.get(name);
@@ -56,6 +175,7 @@ function end(state: State, { name }: CapacityOrder): void {
   for (const node of state.nodes.values()) {
     if (node.capacityOrder !== name) continue;
     delete node.capacityOrder;
+    delete node.idleSinceMs;
     node.revision = state.sequence;
   }
   const over = [...state.capacityOrders.values()].filter(isOrderOver);

@@ -8,6 +8,7 @@ import { workloadOf } from "../cluster/entities.ts";
 import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
 import { isExecutorSuspended, suspendLikeExecutor } from "./executor-events.ts";
+import { beginIdleTime } from "./capacity-order-events.ts";
 import { removalEvents } from "./removal-events.ts";
 
 export const fleetEvents: Appliers<FleetEvent> = {
@@ -57,6 +58,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
   },
   nodeLost(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.health = "lost"));
+    beginIdleTime(world, [nodeId]);
   },
   nodeReturned(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.health = "up"));

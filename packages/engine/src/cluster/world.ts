@@ -156,7 +156,8 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     if (node.removal !== undefined) world.removing.add(node.id);
   }
   for (const attempt of state.attempts.values()) fileAttempt(world, attempt);
-  for (const id of world.removing) world.requeueing.add(id);
+  // A node that waits for its provisioner holds no work.
+  for (const id of world.removing) if (state.nodes.get(id)?.removal?.awaits === undefined) world.requeueing.add(id);
   waitForTheClock(world);
   for (const nomination of state.nominations.values()) {
     holdNomination(world, nomination, 1);
@@ -239,6 +240,8 @@ function waitForTheClock(world: World): void {
   waitForPipelines(timers, state);
   for (const atMs of state.migrated.values()) waitForRest(world, atMs);
   for (const proposal of state.proposals.values()) waitForProposal(world, proposal);
+  // The first round looks at the nodes that the engine ordered, and schedules its own wakeups.
+  if (state.burstAccounts.size > 0) timers.add({ kind: "calendar", atMs: state.nowMs });
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 

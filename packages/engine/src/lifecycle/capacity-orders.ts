@@ -3,6 +3,7 @@
  * Nothing here places work: an order is no capacity.
  */
 import {
+  MANUAL_PROVISIONER,
   OPEN_ORDERS_MAX,
   isOutstanding,
   isOrderOver,
@@ -79,7 +80,8 @@ function planAdvance(
   const phase = asked ?? nextOrderPhase(order.phase);
   // With the present phase, the command states a new expectation of an order that is still outstanding.
   const isExpectation = phase === order.phase && arrival !== undefined && isOutstanding(order);
-  if (phase === null || !(isExpectation || mayAdvance(order.phase, phase)))
+  // A provisioner advances the orders of the engine.
+  if (phase === null || hasProvisioner(order) || !(isExpectation || mayAdvance(order.phase, phase)))
     return refused({ code: "cannotAdvanceOrder", name, from: order.phase, to: phase ?? "gone" });
   // An order whose last node has left is gone at once.
   const isEmpty = phase === "leaving" && order.joinedCount === 0;
@@ -109,8 +111,37 @@ export function cancelCapacityOrder(batch: Batch, command: CommandOf<"cancelCapa
   const decision = planCancellation(batch.world.state, command);
   if (decision.kind === "refused") return decision;
   const { name, actor, reason } = command;
+  const order = batch.world.state.capacityOrders.get(name);
+  if (order !== undefined && hasProvisioner(order)) return releaseOrder(batch, order, actor);
   batch.emit({ kind: "capacityOrderCancelled", version: 1, atMs: batch.nowMs, name, actor, reason });
   return decision;
+}
+
+/** Machines may exist that have not joined: the order is leaving until its provisioner says that there are none. */
+function releaseOrder(batch: Batch, { name, automatic }: CapacityOrder, actor: string): Decision {
+  const { nodes: known } = batch.world.state;
+  const nodes = (automatic?.nodeNames ?? []).filter((id) => known.get(id)?.capacityOrder === name);
+  const busy = nodes.filter((id) => !batch.world.capacity.slot(id).isEmpty);
+  if (busy.length > 0)
+    return refused({
+      code: "fleetInUse",
+      of: "node",
+      name: busy.join(", "),
+      workloads: busy.length,
+      nodes: busy.length,
+    });
+  const fact = {
+    version: 1,
+    atMs: batch.nowMs,
+    name,
+    nodes,
+    reason: "ended",
+    idleMs: 0,
+    isWhole: true,
+    actor,
+  } as const;
+  batch.emit({ kind: "capacityNodesReleased", ...fact });
+  return done({ kind: "capacityOrderSet", name, phase: "leaving" });
 }
 
 /** Counts a node that has just joined against the order of its pool and shape that is expected first. */
@@ -125,17 +156,25 @@ export function countJoinedNode(batch: Batch, nodeId: NodeId): void {
   keepOrder(batch, name);
 }
 
-/** Records that all nodes of an order have joined, or that the last node of a leaving order has left. */
+/**
+ * Records that all nodes of an order have joined, or that the last node of a leaving order has left. An order with a
+ * provisioner is gone when the provisioner says that none of its machines exists.
+ */
 function keepOrder(batch: Batch, name: string): void {
   const order = batch.world.state.capacityOrders.get(name);
   if (order === undefined) return;
   const fact = { version: 1, atMs: batch.nowMs, name } as const;
   if (isFull(order)) batch.emit({ kind: "capacityOrderFilled", ...fact });
-  else if (order.phase === "leaving" && order.joinedCount === 0) batch.emit({ kind: "capacityOrderEmptied", ...fact });
+  else if (order.phase === "leaving" && order.joinedCount === 0 && !hasProvisioner(order))
+    batch.emit({ kind: "capacityOrderEmptied", ...fact });
 }
 
-const isFull = ({ phase, joinedCount, nodeCount }: CapacityOrder): boolean =>
-  (phase === "arriving" || phase === "qualifying") && joinedCount >= nodeCount;
+const hasProvisioner = ({ automatic }: CapacityOrder): boolean =>
+  automatic !== undefined && automatic.provisioner !== MANUAL_PROVISIONER;
+
+const isFull = (order: CapacityOrder): boolean =>
+  (order.phase === "arriving" || order.phase === "qualifying" || (hasProvisioner(order) && isOutstanding(order))) &&
+  order.joinedCount >= order.nodeCount;
 
 /** Called in every round: nodes of leaving orders may have left. */
 export function keepCapacityOrders(batch: Batch): void {

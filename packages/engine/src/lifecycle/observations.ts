@@ -1,5 +1,5 @@
 /** Observations of executors. Reports about inactive attempts are outdated and change nothing. */
-import { leastParts, partsOf, canonicalJson, unreachable } from "@headroom/model";
+import { leastParts, partsOf, canonicalJson, isReleasedMachine, unreachable } from "@headroom/model";
 import type { Observation, ExecutorSpec, NodeSpec, Pool, NodeId, Attempt, WorkerExit } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
@@ -7,6 +7,7 @@ import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { registerProduced } from "./artifacts.ts";
 import { countJoinedNode } from "./capacity-orders.ts";
+import { heedOrderReport } from "./order-reports.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { seeForeignUse } from "./foreign-use.ts";
 import { loseExecutor, regainExecutor } from "./executors.ts";
@@ -34,6 +35,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":
       return heedNotice(batch, observation);
+    case "orderReported":
+      return heedOrderReport(batch, observation);
     case "attemptRunning":
     case "replicaReady":
     case "replicaNotReady":
@@ -179,6 +182,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   if (known === undefined) {
     // A node of an undeclared pool is not used, and a pool that is being removed takes no further node.
     if (!state.pools.has(spec.pool) || state.poolRemovals.has(spec.pool)) return;
+    if (isReleasedMachine(state.capacityOrders.values(), spec.id)) return;
     batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     countJoinedNode(batch, spec.id);
     return;

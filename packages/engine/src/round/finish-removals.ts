@@ -25,7 +25,7 @@ export function finishRemovals(batch: Batch): void {
   // A command may have removed the last node of a leaving pool, or the last pool of a leaving site.
   if (removing.size + state.poolRemovals.size + state.siteRemovals.size === 0) return;
   const nodes = [...removing].map((id: NodeId) => state.nodes.get(id) as Node);
-  const empty = nodes.filter(({ id }) => capacity.slot(id).isEmpty);
+  const empty = nodes.filter(({ id, removal }) => removal?.awaits === undefined && capacity.slot(id).isEmpty);
   const removed = empty.map(({ id, ordinal, removal: by }) => ({ id, ordinal, actor: by?.actor ?? "" }));
   recordRemovals(
     batch,

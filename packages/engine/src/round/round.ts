@@ -24,6 +24,7 @@ import { finishRemovals, requeueForRemoval } from "./finish-removals.ts";
 import { replaceLost } from "./replace-lost.ts";
 import { keepNominations } from "../transitions/nominations.ts";
 import { keepHotSpares, mayHaveHotSpares } from "./keep-hot-spares.ts";
+import { giveUpOrders, keepBursts } from "./keep-bursts.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   place: placeWaiting,
@@ -133,6 +134,7 @@ export function runRound(batch: Batch): void {
   keepPlaces(batch);
   finishRemovals(batch);
   keepCapacityOrders(batch);
+  giveUpOrders(batch);
   keepProposals(batch);
   keepHotSpares(batch);
   keepPipelines(batch);
@@ -144,6 +146,7 @@ export function runRound(batch: Batch): void {
   }
   keepHotSpares(batch);
   scoreProposals(batch);
+  keepBursts(batch);
   batch.endRound();
   batch.world.queue.dropEmptyClasses();
 }

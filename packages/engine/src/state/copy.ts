@@ -18,6 +18,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     poolRemovals: new Map(state.poolRemovals),
     siteRemovals: new Map(state.siteRemovals),
     capacityOrders: new Map(state.capacityOrders),
+    burstAccounts: new Map(state.burstAccounts),
     proposals: new Map(state.proposals),
     proposalRules: new Map(state.proposalRules),
     artifacts: new Map(state.artifacts),

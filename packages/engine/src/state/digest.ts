@@ -35,6 +35,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "poolRemovals",
         "siteRemovals",
         "capacityOrders",
+        "burstAccounts",
         "proposals",
         "proposalRules",
         "accounts",

@@ -68,6 +68,7 @@ export function writableEmptyState(): State {
     poolRemovals: new Map(),
     siteRemovals: new Map(),
     capacityOrders: new Map(),
+    burstAccounts: new Map(),
     proposals: new Map(),
     proposalRules: new Map(),
     artifacts: new Map(),

@@ -13,9 +13,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 13;
+const SNAPSHOT_FORMAT = 14;
 
-/** The format of a state without pipelines. */
+/** The format of a state in which the engine never ordered nodes. */
+const FORMAT_WITHOUT_BURSTS = 13;
+
+/** The format of a state without pipelines, besides. */
 const FORMAT_WITHOUT_PIPELINES = 12;
 
 /** The format of a state in which, besides, no endpoint ever followed its load. */
@@ -43,7 +46,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (state.pipelines.size + state.pipelineRunCount > 0) return SNAPSHOT_FORMAT;
+  if (state.burstAccounts.size > 0) return SNAPSHOT_FORMAT;
+  if (state.pipelines.size + state.pipelineRunCount > 0) return FORMAT_WITHOUT_BURSTS;
   if (followsLoad(state)) return FORMAT_WITHOUT_PIPELINES;
   if (state.artifacts.size > 0) return FORMAT_WITHOUT_LOAD;
   if (state.proposals.size + state.proposalRules.size > 0) return FORMAT_WITHOUT_ARTIFACTS;
@@ -93,6 +97,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     poolRemovals: someOf(state.poolRemovals),
     siteRemovals: someOf(state.siteRemovals),
     capacityOrders: someOf(state.capacityOrders.values()),
+    burstAccounts: someOf(state.burstAccounts),
     proposals: someOf(state.proposals.values()),
     proposalRules: someOf(state.proposalRules.values()),
     artifacts: someOf([...state.artifacts.values()].map(store)),
@@ -224,6 +229,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     poolRemovals: new Map(stored.poolRemovals),
     siteRemovals: new Map(stored.siteRemovals),
     capacityOrders: keyed(stored.capacityOrders, ({ name }) => name),
+    burstAccounts: new Map(stored.burstAccounts),
     proposals: keyed(stored.proposals, ({ id }) => id),
     proposalRules: keyed(stored.proposalRules, ({ kind }) => kind),
     artifacts: keyed(artifacts, artifactKey),

@@ -7,6 +7,7 @@ import { teamName } from "@headroom/model";
 import type {
   Account,
   Artifact,
+  BurstAccount,
   ArtifactVersion,
   CapacityOrder,
   Proposal,
@@ -73,6 +74,8 @@ export interface ReadonlyState {
    * are.
    */
   readonly capacityOrders: ReadonlyMap<string, CapacityOrder>;
+  /** Memory about pools for which the engine has ordered nodes. */
+  readonly burstAccounts: ReadonlyMap<PoolName, BurstAccount>;
   /** Proposals by id, in the order of creation: all that are not over, and the newest that are. */
   readonly proposals: ReadonlyMap<string, Proposal>;
   /** Rules of proposals that differ from the usual ones. */

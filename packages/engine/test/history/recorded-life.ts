@@ -11,6 +11,7 @@ import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
 import { divide, foresee, keepTime, predict, register, report } from "./life-in-time.ts";
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
 import { beginArtifacts, endArtifacts } from "./life-of-artifacts.ts";
+import { beginBursts, endBursts } from "./life-of-bursts.ts";
 import { beginEndpoint, endEndpoint, followLoad } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
@@ -37,10 +38,12 @@ export function recordLife(): RecordedLife {
   beginProposals(drive);
   beginArtifacts(drive);
   beginPipelines(drive);
+  beginBursts(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,
   };
+  endBursts(drive);
   endRemovals(drive);
   endOrders(drive);
   endSilence(drive);

@@ -16,6 +16,7 @@ import type {
 } from "@headroom/model";
 import type { Engine } from "../../src/index.ts";
 import { artifactText } from "./artifact-words.ts";
+import { burstText } from "./order-words.ts";
 import { isOfPipeline, pipelineEventText } from "./pipeline-words.ts";
 import { durationText } from "./words.ts";
 
@@ -273,6 +274,11 @@ function otherEvent(event: OtherEvent): string {
       return `order ${event.name} is in service`;
     case "capacityOrderEmptied":
       return `order ${event.name} is gone`;
+    case "capacityOrderDecided":
+    case "capacityOrderReported":
+    case "capacityOrderFailed":
+    case "capacityNodesReleased":
+      return burstText(event);
     case "proposalCreated":
       return `${event.proposal.actor} proposes ${event.proposal.id}: ${fieldsText({ ...event.proposal.change })}`;
     case "proposalSimulated":

@@ -1,6 +1,7 @@
 /** Words of capacity orders in scenarios. */
-import type { CapacityOrderPhase, Command, OrderArrival } from "@headroom/model";
-import { command, pool } from "../lab/make.ts";
+import { nodeId } from "@headroom/model";
+import type { CapacityOrderPhase, Command, Event, Input, OrderArrival, ProvisionerReport } from "@headroom/model";
+import { applied, command, pool, site } from "../lab/make.ts";
 import type { ExpectedCapacity } from "@headroom/explain";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 
@@ -42,6 +43,66 @@ export function advanceOf(text: string): Command {
     reason: "",
     arrival: arrivalOf(fields),
   });
+}
+
+/** `spot max=4 lead=4m after=30s idle=5m [p95=…] [price=2] [daily=8] [usd=100] [gpu=8]`: a pool for which nodes are ordered. */
+export function burstPoolOf(text: string): Command {
+  const { plain, fields } = wordsOf(text);
+  const ms = (field: string, otherwise: string): number => durationMs(fields.get(field) ?? otherwise);
+  const number = (field: string): number => Number(fields.get(field) ?? 0);
+  const burst = {
+    provisioner: fields.get("by") ?? "test",
+    nodesMax: number("max"),
+    acceleratorCount: Number(fields.get("gpu") ?? 8),
+    coresMilli: 64_000,
+    memoryMib: 524_288,
+    leadTimeMs: ms("lead", "4m"),
+    leadTimeP95Ms: ms("p95", fields.get("lead") ?? "4m"),
+    orderAfterMs: ms("after", "30s"),
+    releaseAfterMs: ms("idle", "5m"),
+    ...(fields.has("daily") ? { nodesPerDay: number("daily") } : {}),
+    ...(fields.has("usd") ? { microUsdPerDay: number("usd") * 1_000_000 } : {}),
+  };
+  const priceMicroUsdPerHour = number("price") * 1_000_000;
+  return applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), priceMicroUsdPerHour, burst }] });
+}
+
+/** `ORDER arriving [nodes=s1,s2] [released=s1] [on=5m] [price=2]`: what a provisioner says. */
+export function reportOf(text: string): Input {
+  const { plain, fields } = wordsOf(text);
+  const [name = "", state = "ordered", ...detail] = plain;
+  const ids = (field: string) => (fields.get(field) ?? "").split(",").map(nodeId);
+  return {
+    kind: "orderReported",
+    name,
+    state: state as ProvisionerReport["state"],
+    detail: detail.join(" "),
+    ...(fields.has("nodes") ? { nodes: ids("nodes") } : {}),
+    ...(fields.has("released") ? { released: ids("released") } : {}),
+    ...(fields.has("on") ? { expectedAtMs: durationMs(fields.get("on") ?? "") } : {}),
+    ...(fields.has("price") ? { priceMicroUsdPerHour: Number(fields.get("price")) * 1_000_000 } : {}),
+  };
+}
+
+type BurstEvent = Extract<
+  Event,
+  { readonly kind: `capacityOrder${"Decided" | "Reported" | "Failed"}` | "capacityNodesReleased" }
+>;
+
+export function burstText(event: BurstEvent): string {
+  switch (event.kind) {
+    case "capacityOrderDecided": {
+      const { order, ground } = event;
+      const dearer = ground.dearerPools.map(({ pool: of, nodes }) => ` rather than ${nodes} of ${of}`).join("");
+      return `order ${order.name} of ${order.nodeCount} nodes for ${order.pool}${dearer} for ${ground.taskCount} tasks of ${ground.workloads.join(" ")}, which waited ${durationText(ground.waitedMs)}`;
+    }
+    case "capacityOrderReported":
+      return `order ${event.name} is ${event.phase} as reported${event.nodes === undefined ? "" : `: ${event.nodes.join(" ")}`}`;
+    case "capacityOrderFailed":
+      return `order ${event.name} failed: ${event.detail}; no order before ${durationText(event.retryAtMs)}`;
+    case "capacityNodesReleased":
+      return `${event.nodes.join(" ") || "no nodes"} of order ${event.name} released: ${event.reason} for ${durationText(event.idleMs)}${event.isWhole ? "; the order is leaving" : ""}`;
+  }
 }
 
 /** `; then with rack-7, expected at 35d (P95 56d)`. */

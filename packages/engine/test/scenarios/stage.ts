@@ -32,7 +32,7 @@ import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { changeOf, madeOf, registerOf } from "./artifact-words.ts";
 import { executorOf } from "./executor-words.ts";
-import { advanceOf, expectedText, orderOf } from "./order-words.ts";
+import { advanceOf, burstPoolOf, expectedText, orderOf, reportOf } from "./order-words.ts";
 import { datesText, pipelineVerbs, runText } from "./pipeline-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
@@ -281,6 +281,8 @@ export class Stage {
     change: (rest) => [changeOf(rest)],
     order: (rest) => [orderOf(rest)],
     advance: (rest) => [advanceOf(rest)],
+    burst: (rest) => [burstPoolOf(rest)],
+    says: (rest) => [reportOf(rest)],
     cancelOrder: (rest) => [command({ kind: "cancelCapacityOrder", name: rest, reason: "" })],
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
     // notify NODE in 3m|at 3m [REASON]: a user's command. The word `notice` is an executor's report.

@@ -1,4 +1,5 @@
 /** Events of the fleet: sites, pools, nodes, executors, and capacity on order. */
+import type { BurstGround, ReleaseReason } from "../resources/burst.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
@@ -101,7 +102,43 @@ export type CapacityOrderEvent =
   /** All nodes of the order have joined: it is in service. */
   | (Fact<"capacityOrderFilled"> & { readonly name: string })
   /** The last node of an order that is leaving has left: it is gone. */
-  | (Fact<"capacityOrderEmptied"> & { readonly name: string });
+  | (Fact<"capacityOrderEmptied"> & { readonly name: string })
+  /** The engine ordered nodes for waiting work. */
+  | (Fact<"capacityOrderDecided"> & {
+      readonly order: CapacityOrderSpec;
+      readonly provisioner: string;
+      readonly releaseAfterMs: number;
+      readonly ground: BurstGround;
+    })
+  /** The provisioner of an order of the engine stated something new. */
+  | (Fact<"capacityOrderReported"> & {
+      readonly name: string;
+      readonly phase: "ordered" | "arriving";
+      readonly detail: string;
+      /** Names of its nodes. Absent: as before. */
+      readonly nodes?: readonly NodeId[];
+      readonly expectedAtMs?: number;
+      readonly priceMicroUsdPerHour?: number;
+    })
+  /** No further nodes of the order come. Without nodes it is leaving, with some of them it is in service. */
+  | (Fact<"capacityOrderFailed"> & {
+      readonly name: string;
+      readonly detail: string;
+      /** No nodes are ordered for the pool before. */
+      readonly retryAtMs: number;
+    })
+  /** The provisioner is to stop these nodes. No work is placed on them. */
+  | (Fact<"capacityNodesReleased"> & {
+      readonly name: string;
+      readonly nodes: readonly NodeId[];
+      readonly reason: ReleaseReason;
+      /** The shortest time that one of the nodes was idle. */
+      readonly idleMs: number;
+      /** Whether the order has no other nodes, and is leaving. */
+      readonly isWhole: boolean;
+      /** The person who cancelled the order; `null`: the engine. */
+      readonly actor: string | null;
+    });
 
 /**
  * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was

@@ -238,6 +238,8 @@ export type Observation =
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
+  /** A provisioner states how far an order of the engine is. A repeated statement changes nothing. */
+  | ({ readonly kind: "orderReported"; readonly name: string } & ProvisionerReport)
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
   /** The replica of an endpoint answered its readiness request. `address`: host and port of its HTTP server. */
   | { readonly kind: "replicaReady"; readonly attemptId: AttemptId; readonly address: string }
@@ -278,6 +280,21 @@ export type Observation =
       /** Present if the workload itself may have caused the loss. Absent: the machine caused it. */
       readonly cause?: LossCause;
     };
+
+/**
+ * The state of an order, as its provisioner states it. `ordered`: accepted. `arriving`: machines are starting, or run.
+ * `failed`: no further machine comes. `gone`: none of its machines exists.
+ */
+export interface ProvisionerReport {
+  readonly state: "ordered" | "arriving" | "failed" | "gone";
+  readonly detail: string;
+  /** Names of all machines of the order. Absent: not known. */
+  readonly nodes?: readonly NodeId[];
+  /** Released machines that do not exist any more. */
+  readonly released?: readonly NodeId[];
+  readonly expectedAtMs?: number;
+  readonly priceMicroUsdPerHour?: number;
+}
 
 /** An artifact at the end of its attempt. The executor, not the work, has read the bytes and computed the digest. */
 export interface ReportedArtifact {

@@ -1,8 +1,9 @@
 /**
  * Capacity that is coming: an order of nodes for a pool, from the plan to the retirement of the nodes. A person advances
- * it. It is no capacity: nothing is placed on it, and only nodes that have joined count.
+ * it, or a provisioner if the engine made it. It is no capacity: nothing is placed on it, and only nodes that have joined count.
  */
-import type { PoolName } from "./ids.ts";
+import type { AutomaticOrder } from "./burst.ts";
+import type { NodeId, PoolName } from "./ids.ts";
 import type { Node, NodeSpec } from "./fleet.ts";
 
 /** Phases in their order. `cancelled` is outside the order: it ends an order whose nodes have not all come. */
@@ -53,6 +54,8 @@ export interface CapacityOrder extends CapacityOrderSpec {
   readonly joinedCount: number;
   /** The newest changes, oldest first, at most `ORDER_CHANGES_KEPT`. */
   readonly changes: readonly OrderChange[];
+  /** Present if the engine made the order. */
+  readonly automatic?: AutomaticOrder;
 }
 
 export interface ExpectedArrival {
@@ -79,8 +82,16 @@ export const isOutstanding = ({ phase }: Pick<CapacityOrder, "phase">): boolean 
 export const isOrderOver = ({ phase }: Pick<CapacityOrder, "phase">): boolean => rankOf(phase) >= rankOf("gone");
 
 /** Whether nodes that join the pool count against the order. */
-export const takesNodes = ({ phase, joinedCount, nodeCount }: CapacityOrder): boolean =>
-  (phase === "arriving" || phase === "qualifying") && joinedCount < nodeCount;
+export const takesNodes = ({ phase, joinedCount, nodeCount, automatic }: CapacityOrder): boolean =>
+  (phase === "arriving" || phase === "qualifying" || (automatic !== undefined && isOutstanding({ phase }))) &&
+  joinedCount < nodeCount;
+
+/** Whether the order knows the names of all its nodes, so that it takes no other node. */
+const namesAll = ({ automatic, nodeCount }: CapacityOrder): boolean => (automatic?.nodeNames.length ?? 0) >= nodeCount;
+
+/** Number of nodes of the order that are in the fleet or are coming. */
+export const extraNodesOf = (order: CapacityOrder): number =>
+  isOutstanding(order) ? order.nodeCount : isOrderOver(order) ? 0 : order.joinedCount;
 
 /** The next phase; `null`: the order is over. */
 export const nextOrderPhase = (phase: CapacityOrderPhase): CapacityOrderPhase | null =>
@@ -97,20 +108,38 @@ export const mayAdvance = (from: CapacityOrderPhase, to: CapacityOrderPhase): bo
   (to !== "gone" || from === "leaving");
 
 /**
- * The order against which a node counts that joins: the one of its pool and shape that is expected first. Orders with
- * the same expectation count in the order of creation. `null`: there is none.
+ * The order against which a node counts that joins: the one whose provisioner named it, or else the one of its pool and
+ * shape that is expected first. Orders with the same expectation count in the order of creation. `null`: there is none.
  */
 export function orderOfNode(
   orders: Iterable<CapacityOrder>,
-  { pool, acceleratorCount }: Pick<Node, "pool" | "acceleratorCount">,
+  { id, pool, acceleratorCount }: Pick<Node, "id" | "pool" | "acceleratorCount">,
   nowMs: number,
 ): CapacityOrder | null {
   let first: CapacityOrder | null = null;
   for (const order of orders) {
     if (order.pool !== pool || order.shape.acceleratorCount !== acceleratorCount || !takesNodes(order)) continue;
+    if (isNamedBy(order, id)) return order;
+    if (namesAll(order)) continue;
     if (first === null || expectedArrival(order, nowMs).p50AtMs < expectedArrival(first, nowMs).p50AtMs) first = order;
   }
   return first;
+}
+
+const isNamedBy = ({ automatic }: CapacityOrder, id: NodeId): boolean => automatic?.nodeNames.includes(id) ?? false;
+
+/**
+ * Whether the node is a machine that its provisioner is stopping or has stopped, and no other order expects it: an
+ * executor may report it for some time, and it must not join again.
+ */
+export function isReleasedMachine(orders: Iterable<CapacityOrder>, id: NodeId): boolean {
+  let isReleased = false;
+  for (const order of orders) {
+    if (!isNamedBy(order, id)) continue;
+    if (isOutstanding(order)) return false;
+    isReleased = true;
+  }
+  return isReleased;
 }
 
 /** Maximum number of orders that are not over. */

@@ -2,6 +2,7 @@
  * The declared and discovered fleet: sites with named fabric levels, pools of similar nodes, nodes with their place in
  * the fabric tree. Amounts are safe integers: cores in thousandths, memory in MiB, money in micro-dollars.
  */
+import type { BurstRule } from "./burst.ts";
 import type { DataPlace } from "./data.ts";
 import type { ForeignUse } from "./foreign-use.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
@@ -64,6 +65,8 @@ export interface Pool {
   readonly data?: DataPlace;
   /** Number of empty nodes that are reserved for work that loses nodes. Absent: none is reserved. */
   readonly hotSpares?: number;
+  /** Rules under which the engine orders nodes for the pool. Absent: it orders none. */
+  readonly burst?: BurstRule;
 }
 
 export interface NodeSpec {
@@ -95,6 +98,8 @@ export interface NodeSpec {
 export interface PendingRemoval {
   readonly actor: string;
   readonly sinceMs: number;
+  /** The node leaves when the provisioner of this order says that the machine is gone. Absent: when it is empty. */
+  readonly awaits?: string;
 }
 
 /** The engine's knowledge of a node. A node can be lost and draining at the same time. */
@@ -131,6 +136,13 @@ export interface Node extends NodeSpec {
   readonly foreignUse?: ForeignUse;
   /** Name of the capacity order that brought the node. Absent: none, or the order is over. */
   readonly capacityOrder?: string;
+  /**
+   * True: the node waits for the other nodes of its order, so that the gang for which they were ordered starts on them.
+   * Absent: it does not.
+   */
+  readonly arriving?: true;
+  /** For a node that the engine ordered: when it joined, its last work ended, or it was lost. Absent: another node. */
+  readonly idleSinceMs?: number;
 }
 
 /** Whether the accelerators match one of these names of types or families; an empty list matches every type. */
@@ -151,5 +163,11 @@ export const takesWork = ({
   acceleratorsChanged,
   removal,
   suspended,
-}: Pick<Node, "health" | "draining" | "acceleratorsChanged" | "removal" | "suspended">): boolean =>
-  health === "up" && !draining && acceleratorsChanged !== true && removal === undefined && suspended !== true;
+  arriving,
+}: Pick<Node, "health" | "draining" | "acceleratorsChanged" | "removal" | "suspended" | "arriving">): boolean =>
+  health === "up" &&
+  !draining &&
+  acceleratorsChanged !== true &&
+  removal === undefined &&
+  suspended !== true &&
+  arriving !== true;

@@ -69,7 +69,7 @@ function OrderRow({ order }: { readonly order: CapacityOrder }): ReactElement {
         />
         {last === undefined || last.reason === "" ? null : (
           <p className="mt-0.5 text-xs text-ink-3">
-            {last.reason} ({last.actor})
+            {last.reason} ({last.actor ?? "the engine"})
           </p>
         )}
       </div>

@@ -1,0 +1,71 @@
+/**
+ * Statements of provisioners about orders that the engine made. Silence and repetitions change nothing; a machine leaves
+ * the fleet only if its release was recorded before.
+ */
+import { burstBackOffMs, canonicalJson, isOrderOver, isOutstanding } from "@headroom/model";
+import type { AutomaticOrder, CapacityOrder, NodeId, Observation } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
+import { recordRemovals } from "./remove.ts";
+
+type OrderReport = Observation & { readonly kind: "orderReported" };
+
+export function heedOrderReport(batch: Batch, report: OrderReport): void {
+  const order = batch.world.state.capacityOrders.get(report.name);
+  if (order?.automatic === undefined || isOrderOver(order)) return;
+  const { state, detail } = report;
+  if (!isOutstanding(order)) return endReleased(batch, order, report);
+  if (state === "failed") return failOrder(batch, order, detail);
+  if (state === "gone") return failOrder(batch, order, detail === "" ? "the machines are gone" : detail);
+  if (isNews(order, order.automatic, report)) recordReport(batch, order, report);
+}
+
+/** Ends an order whose missing nodes do not come. Nodes are ordered for the pool again after a back-off. */
+export function failOrder(batch: Batch, { name, pool }: CapacityOrder, detail: string): void {
+  const failures = batch.world.state.burstAccounts.get(pool)?.failures ?? 0;
+  const retryAtMs = batch.nowMs + burstBackOffMs(failures + 1);
+  batch.emit({ kind: "capacityOrderFailed", version: 1, atMs: batch.nowMs, name, detail, retryAtMs });
+}
+
+/** A statement is no news if the order has advanced at least as far and the statement adds nothing. */
+function isNews(
+  { phase, arrival, price }: CapacityOrder,
+  { nodeNames }: AutomaticOrder,
+  { state, nodes = [], expectedAtMs, priceMicroUsdPerHour }: OrderReport,
+): boolean {
+  if (phase === "planned" || (phase === "ordered" && state === "arriving")) return true;
+  if (nodes.some((id) => !nodeNames.includes(id))) return true;
+  const dates = { kind: "dates", p50AtMs: expectedAtMs, p95AtMs: expectedAtMs };
+  if (expectedAtMs !== undefined && canonicalJson(arrival) !== canonicalJson(dates)) return true;
+  return priceMicroUsdPerHour !== undefined && price?.microUsd !== priceMicroUsdPerHour;
+}
+
+function recordReport(batch: Batch, { name, phase, nodeCount, automatic }: CapacityOrder, report: OrderReport): void {
+  const { state, detail, expectedAtMs, priceMicroUsdPerHour } = report;
+  const isFurther = state === "arriving" || phase === "arriving" || phase === "qualifying";
+  // A provisioner may not name more machines than were ordered: the others would count as released ones later.
+  const nodes = report.nodes?.slice(0, Math.max(nodeCount, automatic?.nodeNames.length ?? 0));
+  batch.emit({
+    kind: "capacityOrderReported",
+    version: 1,
+    atMs: batch.nowMs,
+    name,
+    phase: isFurther ? "arriving" : "ordered",
+    detail,
+    ...(nodes === undefined ? {} : { nodes }),
+    ...(expectedAtMs === undefined ? {} : { expectedAtMs }),
+    ...(priceMicroUsdPerHour === undefined ? {} : { priceMicroUsdPerHour }),
+  });
+}
+
+/** Removes released nodes whose machines are gone. Nodes in service stay, whatever the provisioner says. */
+function endReleased(batch: Batch, order: CapacityOrder, { state, released = [] }: OrderReport): void {
+  const isGone = state === "gone";
+  const gone = (order.automatic?.nodeNames ?? []).filter((id) => isGone || released.includes(id));
+  const { nodes } = batch.world.state;
+  const isReleased = (id: NodeId): boolean => nodes.get(id)?.removal?.awaits === order.name;
+  const leaving = gone.filter(isReleased).map((id) => ({ id, actor: nodes.get(id)?.removal?.actor ?? "" }));
+  recordRemovals(batch, leaving);
+  const left = batch.world.state.capacityOrders.get(order.name);
+  if (isGone && left?.phase === "leaving" && left.joinedCount === 0)
+    batch.emit({ kind: "capacityOrderEmptied", version: 1, atMs: batch.nowMs, name: order.name });
+}
