@@ -28,6 +28,7 @@ import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
+import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
@@ -100,6 +101,7 @@ const plane = {
   denials: new Denials(),
   gateway: new GatewayReader(null),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),
+  provisioners: new ProvisionerService({ home: config.home, driver, log }),
   version: "bench",
   startedAtMs: Date.now(),
   address: () => "",

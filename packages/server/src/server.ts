@@ -45,6 +45,7 @@ import { SAFE_MODE } from "./driver/safe-mode.ts";
 import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { CapacityService } from "./capacity/capacity-service.ts";
+import { ProvisionerService } from "./provisioners/provisioner-service.ts";
 import { AutoscalerService } from "./endpoints/autoscaler-service.ts";
 import { ExecSessions } from "./exec/exec-sessions.ts";
 import { reportCurves } from "./mlflow/attempt-curves.ts";
@@ -221,9 +222,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
 }
 
 /** Begins what decides or asks on its own. Returns how to end it. */
-function beginServices({ driver, autoscaler }: ControlPlane, executors: ExecutorService): () => void {
+function beginServices({ driver, autoscaler, provisioners }: ControlPlane, executors: ExecutorService): () => void {
   executors.begin(driver);
   autoscaler.start();
+  provisioners.start();
   return lookAtEachPool(driver, () => executors.look());
 }
 
@@ -290,6 +292,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     }),
     gateway: new GatewayReader(options.gateway ?? null),
     autoscaler: new AutoscalerService({ driver, log, nowMs }),
+    provisioners: new ProvisionerService({ home, driver, log }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
     version: productVersion(),
@@ -333,6 +336,7 @@ function running({
     await plane.measuredRuns.close();
     plane.capacity.close();
     plane.autoscaler.close();
+    plane.provisioners.close();
     plane.tokens.close();
     await plane.accelerators.close();
     plane.execs.close();

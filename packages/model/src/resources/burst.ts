@@ -84,8 +84,11 @@ const BACK_OFF_MS = 60_000;
 const BACK_OFF_MAX_MS = 3_600_000;
 
 /** Time without orders after this number of failures in a row. */
-export const burstBackOffMs = (failures: number): number =>
-  Math.min(BACK_OFF_MAX_MS, BACK_OFF_MS * 2 ** Math.min(10, failures - 1));
+export function burstBackOffMs(failures: number): number {
+  let pauseMs = BACK_OFF_MS;
+  for (let failure = 1; failure < failures && pauseMs < BACK_OFF_MAX_MS; failure++) pauseMs *= 2;
+  return Math.min(BACK_OFF_MAX_MS, pauseMs);
+}
 
 export const newBurstAccount = (pool: string): BurstAccount => ({
   pool,

@@ -7,6 +7,7 @@ import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { ExecutorService } from "../executors/executor-service.ts";
+import type { ProvisionerService } from "../provisioners/provisioner-service.ts";
 import type { AutoscalerService } from "../endpoints/autoscaler-service.ts";
 import type { GatewayReader } from "../gateway/gateway-reader.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
@@ -40,6 +41,7 @@ export interface ControlPlane {
   readonly mlflow: MlflowService;
   readonly gateway: GatewayReader;
   readonly autoscaler: AutoscalerService;
+  readonly provisioners: ProvisionerService;
   readonly log: DriverLog;
   /** Names of the declared notification channels. */
   readonly notificationChannels: readonly string[];

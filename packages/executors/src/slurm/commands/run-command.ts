@@ -8,6 +8,8 @@ import { OperationalError } from "@headroom/platform";
 export interface CommandSetup {
   readonly timeoutMs: number;
   readonly env: Readonly<Record<string, string>>;
+  /** Text for the standard input. Absent: it is empty. */
+  readonly input?: string;
 }
 
 export interface CommandOutput {
@@ -23,7 +25,10 @@ const COMPLAINT_MAX_CHARS = 4096;
 /** Throws an `OperationalError` if the command cannot run, hangs, or is ended by a signal. */
 export function runCommand(file: string, args: readonly string[], setup: CommandSetup): Promise<CommandOutput> {
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { detached: true, stdio: ["ignore", "pipe", "pipe"], env: setup.env, cwd: "/" });
+    const child = spawn(file, args, { detached: true, stdio: "pipe", env: setup.env, cwd: "/" });
+    // A command that ends without reading closes the pipe.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(setup.input ?? "");
     const pieces: Buffer[] = [];
     let size = 0;
     let complaint = "";
