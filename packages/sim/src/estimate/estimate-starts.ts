@@ -14,6 +14,7 @@ import { DurationModel, type DurationRules, usualDurationRules } from "./duratio
 import { forwardStarts, type ForwardArrival, type ForwardStart, type ForwardStarts } from "./forward-run.ts";
 import { drawnDurationMs, workHistory, type WorkHistory } from "./history.ts";
 import { progressDurationMs } from "./progress-durations.ts";
+import { workWithComingNodes } from "../playout/coming-nodes.ts";
 
 export interface EstimateOptions {
   readonly nowMs: number;
@@ -110,9 +111,14 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   const { state } = engine;
   const history = workHistory(state, options.past);
   const earliest = new EarliestStarts(engine, options.nowMs);
-  const waiting = history.workloads.flatMap((workload): readonly WaitingEstimate[] =>
-    earliest.waits(workload) ? [{ workloadId: workload.id, earliestMs: earliest.of(workload) }] : [],
-  );
+  const ordered = workWithComingNodes(state);
+  const waiting = history.workloads.flatMap((workload): readonly WaitingEstimate[] => {
+    if (!earliest.waits(workload)) return [];
+    const earliestMs = earliest.of(workload);
+    // The fleet of now could not hold the work; that of the scenarios has the nodes that were ordered for it.
+    const isOrdered = earliestMs >= NEVER_AS_THINGS_ARE && ordered.has(workload.id);
+    return [{ workloadId: workload.id, earliestMs: isOrdered ? options.nowMs : earliestMs }];
+  });
   const starting = waiting.filter(({ earliestMs }) => earliestMs < NEVER_AS_THINGS_ARE);
   const targets = new Set(starting.map(({ workloadId }) => workloadId));
   const liveCount = state.attempts.size + history.workloads.reduce((sum, each) => sum + startsNeeded(each), 0);

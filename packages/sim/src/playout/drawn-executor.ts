@@ -1,12 +1,13 @@
 /**
  * The executor of a fork. Attempts start at once and end after a drawn or typical run time. Attempts that run at the
- * fork are adopted; attempts that are being stopped use up their grace period.
+ * fork are adopted; nodes that the engine has ordered join when they are expected; attempts that are being stopped use up their grace period.
  */
 import { stoppedByMs } from "@headroom/model";
-import type { Attempt, AttemptId, Effect, Input, LaunchGang, WorkerExit } from "@headroom/model";
+import type { Attempt, AttemptId, Effect, Input, LaunchGang, NodeSpec, WorkerExit } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import { type EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
+import { comingNodes } from "./coming-nodes.ts";
 import type { PlayoutWorld } from "./playout.ts";
 
 export interface DrawnExecutorOptions {
@@ -20,7 +21,9 @@ export interface DrawnExecutorOptions {
 
 const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
 
-type Due = { readonly kind: "end" | "left"; readonly attemptId: AttemptId };
+type Due =
+  | { readonly kind: "end" | "left"; readonly attemptId: AttemptId }
+  | { readonly kind: "node"; readonly node: NodeSpec };
 
 export class DrawnExecutor implements PlayoutWorld {
   readonly #options: DrawnExecutorOptions;
@@ -45,6 +48,7 @@ export class DrawnExecutor implements PlayoutWorld {
   adopt(nowMs: number): readonly Input[] {
     const { engine } = this.#options;
     const launching: Input[] = [];
+    for (const { atMs, node } of comingNodes(engine.state, nowMs)) this.#at(atMs, { kind: "node", node });
     // The longest-running attempts come first: their draws inform the draws of younger attempts of the same sweep.
     for (const attempt of [...engine.state.attempts.values()].toSorted(byAge)) {
       const { id, workloadId, stop, terminating } = attempt;
@@ -69,7 +73,9 @@ export class DrawnExecutor implements PlayoutWorld {
 
   observeNext(): Input | null {
     const { engine, queue } = this.#options;
-    const { kind, attemptId } = this.#due[queue.nextPayload]!;
+    const due = this.#due[queue.nextPayload]!;
+    if (due.kind === "node") return { kind: "nodeSeen", node: due.node };
+    const { kind, attemptId } = due;
     if (kind === "left") return this.#live.has(attemptId) ? { kind: "workersLeft", attemptId } : null;
     // An attempt that was stopped has two entries in the queue; the later one is stale.
     if (!this.#live.delete(attemptId)) return null;
