@@ -1,6 +1,7 @@
 /**
  * How many replicas an endpoint needs: rules that decide it (`policies/`), a simulation of an endpoint whose replicas
- * come and go (`simulation/`), and the offline optimum to compare them with (`offline/`). Pure. Start with `contract.ts`.
+ * come and go (`simulation/`), and the offline optimum to compare them with (`offline/`). `rollouts/`: whether a new
+ * revision is worse than the one before. Pure. Start with `contract.ts`.
  */
 export { ReplicaCapacity, type Objectives, type Traffic } from "./capacity.ts";
 export { compareScalers, type Comparison } from "./compare.ts";
@@ -8,6 +9,10 @@ export type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from ".
 export type { LoadReading } from "./targets/load-reading.ts";
 export { TargetScaler, type Need, type TargetDecision } from "./targets/target-scaler.ts";
 export type { Targets } from "./targets/targets.ts";
+export { detection, falseAlarms, usualMargins, type Detection } from "./rollouts/measure.ts";
+export type { Moments, RevisionReading } from "./rollouts/reading.ts";
+export { noRegression, type Regression } from "./rollouts/trial.ts";
+export { rolloutVerdict, type RolloutFigure, type RolloutMargins, type RolloutVerdict } from "./rollouts/verdict.ts";
 export { PredictiveScaler } from "./policies/predictive.ts";
 export { ElasticServing, type ElasticSetting } from "./simulation/elastic-serving.ts";
 export type { ScaledResult } from "./simulation/scaled-result.ts";

@@ -116,6 +116,9 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   faultsReported: true,
   taskStopRequested: true,
   endpointScaled: true,
+  rolloutStarted: true,
+  rolloutSteered: true,
+  rolloutEnded: true,
   workloadReleased: true,
   workloadStopRequested: true,
 };

@@ -285,6 +285,35 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
   );
 }
 
+/** Checks that both revisions of an endpoint have no more replicas than they need, and that others are being stopped. */
+function checkRollout(findings: Findings, state: ReadonlyState, workload: Workload): void {
+  const { id, scale, rollout, spec, activeAttempts, revisionNumber = 1 } = workload;
+  const counts = new Map<number, number>();
+  for (const each of activeAttempts) {
+    const attempt = state.attempts.get(each);
+    if (attempt?.stop !== null) continue;
+    const number = attempt.revisionNumber ?? 1;
+    counts.set(number, (counts.get(number) ?? 0) + 1);
+  }
+  for (const [number, count] of counts) {
+    const ofPresent = number === revisionNumber ? (rollout?.stable ?? scale?.replicas ?? 0) : 0;
+    const allowed = number === rollout?.number ? rollout.canary : ofPresent;
+    findings.expect(
+      count <= allowed,
+      () => `${id} runs ${count} replicas of revision ${number}, ${allowed} are needed`,
+    );
+  }
+  if (rollout === undefined || spec.kind !== "serve") return;
+  const least = Math.min(scale?.replicas ?? 0, spec.replicas.min);
+  const { number, stable, canary, steps } = rollout;
+  findings.expect(number === revisionNumber + 1, () => `${id} rolls revision ${number} out after ${revisionNumber}`);
+  findings.expect(stable + canary >= least, () => `${id} is to have ${stable} + ${canary} replicas in a rollout`);
+  findings.expect(
+    steps === undefined || stable === (scale?.replicas ?? 0),
+    () => `${id} loses present replicas during a rollout in steps`,
+  );
+}
+
 /** Checks that an endpoint has no more replicas than it needs, within its bounds, and gives none of them up. */
 function checkScale(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, scale, activeAttempts, stopRequested, endedAtMs, nextTask, tasks } = workload;
@@ -302,7 +331,10 @@ function checkScale(findings: Findings, state: ReadonlyState, workload: Workload
   const staying = activeAttempts.filter((each) => state.attempts.get(each)?.stop === null).length;
   const nominated = [...state.nominations.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
   const running = staying + nominated.length;
-  findings.expect(running <= replicas, () => `${id} runs ${running} replicas, ${replicas} are needed`);
+  const { rollout } = workload;
+  const needed = rollout === undefined ? replicas : rollout.stable + rollout.canary;
+  findings.expect(running <= needed, () => `${id} runs ${running} replicas, ${needed} are needed`);
+  checkRollout(findings, state, workload);
   findings.expect(nextTask === 0 || tasks.size <= nextTask, () => `${id} has records of replicas that never began`);
   findings.expect(
     [...tasks.values()].every(({ isGivenUp }) => !isGivenUp),

@@ -48,6 +48,7 @@ export type { CivilDay } from "./resources/time/months.ts";
 export * from "./resources/usage-history.ts";
 export * from "./resources/attempt.ts";
 export * from "./resources/workload.ts";
+export * from "./resources/rollout.ts";
 export * from "./resources/workload-changes.ts";
 export * from "./resources/workload-kind.ts";
 export * from "./policy/checkpoint-timeout.ts";

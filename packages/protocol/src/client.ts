@@ -15,6 +15,7 @@ import type {
   ExecutorRequestInput,
   ExecutorSet,
 } from "./executor.ts";
+import type { RolloutSteered, SteerRollout } from "./rollout.ts";
 import type { EndpointList, LoadReport, LoadReported } from "./endpoint.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type {
@@ -252,6 +253,8 @@ export interface HeadroomClient {
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   /** Endpoints that have not ended, with the addresses of their replicas. */
   endpoints(options?: CallOptions): Promise<EndpointList>;
+  /** Goes on with the rollout of an endpoint, pauses it or rolls it back. */
+  steerRollout(id: string, body: SteerRollout, options?: CallOptions): Promise<RolloutSteered>;
   /** The load of an endpoint as a gateway sees it. */
   reportLoad(id: string, report: LoadReport, options?: CallOptions): Promise<LoadReported>;
   /** Orders of nodes that are coming. With `all`, also those that are over. */

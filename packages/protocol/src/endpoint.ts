@@ -3,6 +3,7 @@ import { count, instantMs, names } from "@headroom/spec";
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { scaleCause, scaleGround } from "./attempt.ts";
+import { rolloutOperations, rolloutReading, rolloutState } from "./rollout.ts";
 import { workloadPhase } from "./workload.ts";
 
 /** Maximum number of endpoints in one answer. */
@@ -51,6 +52,9 @@ export const loadReport = z
       .array(z.strictObject({ address: z.string().max(300), requests: requestCount }))
       .max(REPORTED_REPLICAS_MAX)
       .meta({ description: "Requests in progress of each replica." }),
+    rollout: rolloutReading
+      .optional()
+      .meta({ description: "Both revisions during a rollout; absent: none was listed." }),
   })
   .meta({ id: "LoadReport" });
 
@@ -101,6 +105,7 @@ const endpointReplica = z
       .meta({ description: "Host and port of its HTTP server; null: it does not take requests." }),
     draining: z.boolean().meta({ description: "True: it finishes its requests and gets no new ones." }),
     readySinceMs: instantMs.nullable(),
+    revision: count.meta({ description: "Number of the revision that it runs." }),
     requests: count.nullable().meta({ description: "Requests in progress, as gateways report; null: unknown." }),
   })
   .meta({ id: "EndpointReplica" });
@@ -123,6 +128,8 @@ export const endpoint = z
     autoscaled: z.boolean().meta({ description: "Whether the number of replicas follows traffic (`scale`)." }),
     load: endpointLoad.nullable().meta({ description: "null: no gateway reported since the start." }),
     scaling: scalingState.nullable().meta({ description: "null: commands alone change the number of replicas." }),
+    revision: count.meta({ description: "Number of the present revision." }),
+    rollout: rolloutState.nullable().meta({ description: "null: no rollout is in progress." }),
     list: z.array(endpointReplica).meta({ description: "Replicas with an attempt, in the order of their placement." }),
   })
   .meta({ id: "Endpoint" });
@@ -154,4 +161,5 @@ export const endpointOperations = {
     body: loadReport,
     problems: ["unknownWorkload"],
   }),
+  ...rolloutOperations,
 };

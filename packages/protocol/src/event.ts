@@ -25,6 +25,7 @@ import {
   workerAllocation,
   workerExit,
 } from "./attempt.ts";
+import { revisionChanges, rolloutAction, rolloutCause, rolloutGround } from "./rollout.ts";
 import { artifactChange, registeredVersion } from "./artifact.ts";
 import { orderArrival, orderPhase, recordedOrder, burstGround } from "./capacity-order.ts";
 import {
@@ -382,6 +383,39 @@ export const event = z
         .optional()
         .meta({ description: "Ready replicas to stop first; absent: the youngest stop first." }),
       due: z.array(count).optional().meta({ description: "Tasks whose back-off ends with the change." }),
+    }),
+    fact("rolloutStarted", {
+      workloadId: z.string(),
+      actor: z.string(),
+      number: count.meta({ description: "Number of the new revision." }),
+      changes: revisionChanges,
+      given: z
+        .array(artifact)
+        .optional()
+        .meta({ description: "Artifacts that replicas of the new revision get; absent: none." }),
+      cause: rolloutCause,
+      deadlineAtMs: instantMs.meta({ description: "Time after which it is rolled back." }),
+      steps: z
+        .array(count)
+        .optional()
+        .meta({ description: "Shares of requests in percent; absent: replicas are replaced one after another." }),
+    }),
+    fact("rolloutSteered", {
+      workloadId: z.string(),
+      actor: z.string(),
+      action: rolloutAction,
+      ground: rolloutGround,
+    }),
+    fact("rolloutSized", {
+      workloadId: z.string(),
+      stable: count.meta({ description: "Replicas that the present revision should have." }),
+      canary: count.meta({ description: "Replicas that the new revision should have." }),
+    }),
+    fact("rolloutEnded", {
+      workloadId: z.string(),
+      actor: z.string(),
+      outcome: z.enum(["completed", "rolledBack"]),
+      ground: rolloutGround,
     }),
     fact("taskStopRequested", { workloadId: z.string(), task: count, actor: z.string() }),
     fact("execStarted", {

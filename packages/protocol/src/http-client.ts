@@ -367,6 +367,7 @@ function artifactCalls(http: Http): Pick<HeadroomClient, ArtifactCalls> {
 
 type OrderCalls =
   | "endpoints"
+  | "steerRollout"
   | "reportLoad"
   | "listCapacityOrders"
   | "getCapacityOrder"
@@ -378,6 +379,7 @@ function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
   const o = operations;
   return {
     endpoints: (options) => http.call(o.endpoints, { options }),
+    steerRollout: (id, body, options) => http.call(o.steerRollout, { params: { id }, body, options }),
     reportLoad: (id, body, options) => http.call(o.reportLoad, { params: { id }, body, options }),
     listCapacityOrders: (query, options) => http.call(o.listCapacityOrders, { query: { ...query }, options }),
     getCapacityOrder: (name, options) => http.call(o.getCapacityOrder, { params: { name }, options }),

@@ -12,6 +12,7 @@ export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./capacity-order.ts";
 export * from "./endpoint.ts";
+export * from "./rollout.ts";
 export * from "./capacity-history.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";

@@ -37,6 +37,7 @@ export const problemKinds = {
   workloadNotEnded: kind(409, failed, "The workload has not ended"),
   cannotRerun: kind(409, failed, "The workload cannot run again"),
   cannotChange: kind(409, failed, "The field cannot change now"),
+  noRollout: kind(409, failed, "No rollout of the endpoint is in progress"),
   notRunning: kind(409, failed, "No attempt of the workload runs"),
   unknownTask: kind(404, failed, "The workload has no such task"),
   taskEnded: kind(409, failed, "The task has already ended"),

@@ -1,11 +1,12 @@
 /** Endpoints with their replicas and load, for gateways, the command line and the console. */
-import { parseArtifactRef } from "@headroom/model";
-import type { Attempt, Workload } from "@headroom/model";
+import { parseArtifactRef, revisionNumberOf, rolloutShare } from "@headroom/model";
+import type { Attempt, Rollout, Workload } from "@headroom/model";
 import { endpointsOf } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { ENDPOINTS_LISTED_MAX } from "@headroom/protocol";
-import type { Endpoint, EndpointList, EndpointLoad, ScalingState } from "@headroom/protocol";
+import type { Endpoint, EndpointList, EndpointLoad, RolloutState, ScalingState } from "@headroom/protocol";
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
+import { rolloutSentence } from "./rollout-text.ts";
 import { isServing } from "./workload-view.ts";
 
 /** The load of endpoints as gateways report it. It is not part of the engine's state. */
@@ -14,9 +15,22 @@ export interface EndpointReadings {
   scaling(workloadId: string): ScalingState | null;
   /** Requests in progress at an address; `null`: unknown. */
   requestsAt(workloadId: string, address: string): number | null;
+  /** The verdict on the rollout with this number, as far as gateways reported. */
+  rollout(workload: Workload): RolloutJudged | null;
 }
 
-const noReadings: EndpointReadings = { load: () => null, scaling: () => null, requestsAt: () => null };
+export interface RolloutJudged {
+  readonly verdict: RolloutState["verdict"];
+  readonly requests: RolloutState["requests"];
+  readonly figures: RolloutState["figures"];
+}
+
+const noReadings: EndpointReadings = {
+  load: () => null,
+  scaling: () => null,
+  requestsAt: () => null,
+  rollout: () => null,
+};
 
 export interface EndpointListOptions {
   readonly nowMs: number;
@@ -59,12 +73,14 @@ function endpointView({ attempts }: ReadonlyState, workload: Workload, readings:
     autoscaled: spec.scale !== undefined,
     load: readings.load(id),
     scaling: spec.scale === undefined ? null : readings.scaling(id),
+    revision: revisionNumberOf(workload),
+    rollout: rolloutView(workload, active, readings),
     list: active.map((attempt) => replicaView(attempt, readings)),
   };
 }
 
 const replicaView = (
-  { id, workloadId, task, phase, ready, stop }: Attempt,
+  { id, workloadId, task, phase, ready, stop, ...attempt }: Attempt,
   readings: EndpointReadings,
 ): Endpoint["list"][number] => ({
   attemptId: id,
@@ -73,8 +89,58 @@ const replicaView = (
   address: ready?.address ?? null,
   draining: stop !== null,
   readySinceMs: ready?.atMs ?? null,
+  revision: revisionNumberOf(attempt),
   requests: ready === undefined ? null : readings.requestsAt(workloadId, ready.address),
 });
+
+function rolloutView(workload: Workload, active: readonly Attempt[], readings: EndpointReadings): Endpoint["rollout"] {
+  const { rollout, spec } = workload;
+  if (rollout === undefined || spec.kind !== "serve") return null;
+  const isNew = (attempt: Attempt): boolean => revisionNumberOf(attempt) === rollout.number;
+  const ready = active.filter(isServing);
+  const canaryReady = ready.filter(isNew).length;
+  const {
+    number,
+    changes,
+    cause,
+    actor,
+    startedAtMs,
+    deadlineAtMs,
+    steps = null,
+    step,
+    stepAtMs,
+    stable,
+    canary,
+  } = rollout;
+  const judged = steps === null ? null : readings.rollout(workload);
+  const moving = rollout.isFinal === true ? "finishing" : "running";
+  const state = {
+    number,
+    fromNumber: revisionNumberOf(workload),
+    cause,
+    actor,
+    changed: Object.keys(changes),
+    startedAtMs,
+    deadlineAtMs,
+    steps: steps === null ? null : [...steps],
+    step,
+    stepAtMs,
+    phase: rollout.isReversed === true ? "turningBack" : rollout.isPaused === true ? "paused" : moving,
+    weightMilli: weightMilliOf(rollout, canaryReady),
+    replicas: { stable, canary, stableReady: ready.length - canaryReady, canaryReady },
+    verdict: judged?.verdict ?? null,
+    requests: judged?.requests ?? null,
+    figures: judged?.figures ?? [],
+  } as const;
+  return { ...state, sentence: rolloutSentence(state, spec.rollout?.everyMs ?? null) };
+}
+
+/** With some of the new replicas, the new revision gets as much less. */
+function weightMilliOf(rollout: Rollout, canaryReady: number): number | null {
+  const share = rolloutShare(rollout);
+  if (share === null) return null;
+  return Math.floor((10 * share * Math.min(canaryReady, rollout.canary)) / Math.max(1, rollout.canary));
+}
 
 /** The name in requests: of an artifact, its name. */
 function servedName({ name, servedModel }: { readonly name: string; readonly servedModel?: string }): string {

@@ -1,4 +1,5 @@
 /** Every event as one sentence, for lists of events; the complete record is shown on request. */
+import { rolloutEventText } from "./rollout-text.ts";
 import { groundText } from "./scale-text.ts";
 import type { Event } from "@headroom/protocol";
 import { acceleratorCount } from "@headroom/model";
@@ -211,6 +212,11 @@ function workSentence(event: WorkEvent): string {
       return `${event.actor} stopped workload ${event.workloadId}.`;
     case "taskStopRequested":
       return `${event.actor} stopped task ${event.task} of workload ${event.workloadId}.`;
+    case "rolloutStarted":
+    case "rolloutSteered":
+    case "rolloutSized":
+    case "rolloutEnded":
+      return `Endpoint ${event.workloadId}: ${rolloutEventText(event)}`;
     case "endpointScaled":
       return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}${groundText(event.ground)}.`;
     case "replicaReady":

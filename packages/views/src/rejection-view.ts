@@ -56,13 +56,10 @@ function workloadActiveSentence({
 const namesText = (fields: readonly string[]): string =>
   fields.length < 2 ? (fields[0] ?? "") : `${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}`;
 
-function cannotChangeSentence({
-  workloadId,
-  field,
-  cause,
-  workers,
-  replicas,
-}: Rejection & { readonly code: "cannotChange" }): string {
+function cannotChangeSentence(rejection: Rejection & { readonly code: "cannotChange" | "noRollout" }): string {
+  const { workloadId } = rejection;
+  if (rejection.code === "noRollout") return `No rollout of ${workloadId} is in progress.`;
+  const { field, cause, workers, replicas } = rejection;
   const runs = `an attempt of ${workloadId} runs with ${plural(workers ?? 0, "worker")}`;
   switch (cause) {
     case "stopping":
@@ -84,9 +81,11 @@ function cannotChangeSentence({
     case "otherKind":
       return field === "taskCount"
         ? `${workloadId} is no array, so it has no number of tasks to change.`
-        : `${workloadId} is no endpoint, so it has no replicas. Submit a workload of kind serve.`;
+        : `${workloadId} is no endpoint, so it has no replicas or revisions. Submit a workload of kind serve.`;
     case "fewerTasks":
       return `The number of tasks of ${workloadId} only grows. Stop single tasks with headroom stop ${workloadId}.N.`;
+    case "rollingOut":
+      return `${field} of ${workloadId} cannot change while a rollout is in progress. Wait for its end, or abort it (headroom rollout abort ${workloadId}).`;
     case "outsideReplicas":
       return `${workloadId} has ${replicas?.min} to ${replicas?.max} replicas. Choose a number within these bounds, or change replicas in its file and apply it.`;
   }
@@ -121,11 +120,16 @@ function partSentence(rejection: PartRejection): string {
     : `Task ${task} of ${id} has no running attempt.`;
 }
 
+type NoticeRejection = Rejection & { readonly code: "nodeLost" | "noticeOver" | "reservedName" };
+
 /** Refusals of notices that a node goes away. */
-const noticeSentence = (rejection: Rejection & { readonly code: "nodeLost" | "noticeOver" }): string =>
-  rejection.code === "nodeLost"
+function noticeSentence(rejection: NoticeRejection): string {
+  if (rejection.code === "reservedName")
+    return `The name ${rejection.name} is reserved for node notices. Choose one that does not begin with notice-.`;
+  return rejection.code === "nodeLost"
     ? `Node ${rejection.nodeId} is already lost, so a notice is too late.`
     : `The notice for node ${rejection.nodeId} names ${writeInstant(rejection.goneAtMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give a future instant or a duration; 0s means now.`;
+}
 
 type PlanRejection = Rejection & { readonly code: "unknownCalendarEntry" | "unknownSchedule" | "neverDue" };
 
@@ -168,6 +172,7 @@ function rejectionSentence(rejection: PlainRejection): string {
     case "workloadActive":
       return workloadActiveSentence(rejection);
     case "cannotChange":
+    case "noRollout":
       return cannotChangeSentence(rejection);
     case "notRunning":
     case "unknownWorker":
@@ -183,9 +188,8 @@ function rejectionSentence(rejection: PlainRejection): string {
       return removalSentence(rejection);
     case "nodeLost":
     case "noticeOver":
-      return noticeSentence(rejection);
     case "reservedName":
-      return `The name ${rejection.name} is reserved for node notices. Choose one that does not begin with notice-.`;
+      return noticeSentence(rejection);
     case "unknownPool":
       return `There is no pool ${rejection.pool}. Run headroom fleet for a list; apply a file with its fleet to declare it.`;
     case "unknownCalendarEntry":

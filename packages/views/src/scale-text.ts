@@ -1,6 +1,7 @@
 /** Why an endpoint has its number of replicas, in words and numbers. */
 import type { LoadGround, ScaleGround } from "@headroom/model";
 import type { ScalingState } from "@headroom/protocol";
+import { capitalized } from "./rollout-text.ts";
 import { durationText, plural } from "./plain-text.ts";
 
 /** The ground as the end of a sentence: `: 40 requests in progress, target 16 for each replica`. */
@@ -68,5 +69,3 @@ function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string 
       return `The change was refused: ${refusal ?? ""}`;
   }
 }
-
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

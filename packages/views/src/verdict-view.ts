@@ -27,6 +27,7 @@ import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
 import { withExpectedCapacity, withOrderedNodes } from "./expected-capacity.ts";
 import { predictionText } from "./prediction-text.ts";
+import { rolloutGoingText } from "./rollout-text.ts";
 import { groundText } from "./scale-text.ts";
 import { acceleratorNoun, durationText, grouped, plural, resourceForm } from "./plain-text.ts";
 import {
@@ -68,7 +69,7 @@ function entitlementSentence({ spec }: Waiting, { team, resource, entitlement, h
 }
 
 /** The facts about the work that a sentence needs. The work need not be submitted. */
-export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested" | "scale">;
+export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested" | "scale" | "rollout">;
 
 export function verdictResource(engine: Engine, workload: Waiting, verdict: EngineVerdict): Verdict {
   switch (verdict.kind) {
@@ -116,7 +117,8 @@ function missedSentence({ deadlineMs, earliestEndMs }: MissedDeadline, { spec: {
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
   if (workload.stopRequested) return "It is being stopped.";
-  const { scale } = workload;
+  const { scale, rollout } = workload;
+  if (rollout !== undefined) return rolloutGoingText(rollout);
   if (scale?.ground.kind === "load")
     return `${scale.actor} set ${plural(scale.replicas, "replica")} instead of ${scale.from}${groundText(scale.ground)}.`;
   if (scale?.replicas === 0) return "It should have no replicas; `headroom set NAME replicas=N` starts some.";

@@ -2,6 +2,7 @@
  * The history of one workload, told about this workload: placements, stops, preemptions with their ground, nominations,
  * growth and shrinking. Progress reports are not included.
  */
+import { capitalized, rolloutEventText } from "./rollout-text.ts";
 import { groundText } from "./scale-text.ts";
 import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
@@ -129,6 +130,11 @@ export class Story {
         return `${event.actor} stopped it.`;
       case "taskStopRequested":
         return `${event.actor} stopped its task ${event.task}.`;
+      case "rolloutStarted":
+      case "rolloutSteered":
+      case "rolloutSized":
+      case "rolloutEnded":
+        return capitalized(rolloutEventText(event));
       case "endpointScaled":
         return `${event.actor} set ${plural(event.replicas, "replica")}${groundText(event.ground)}.`;
       case "workloadEnded":

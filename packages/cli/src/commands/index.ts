@@ -14,6 +14,7 @@ import { costCommand } from "./cost.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { driftCommand } from "./drift.ts";
 import { endpointCommand } from "./endpoint.ts";
+import { rolloutCommand } from "./rollout.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
 import { attachCommand, execCommand } from "./exec.ts";
@@ -111,6 +112,7 @@ export const commands: readonly CommandDefinition[] = [
   mcpCommand,
   proposalCommand,
   endpointCommand,
+  rolloutCommand,
   executorCommand,
   kubernetesCommand,
   defragmentCommand,

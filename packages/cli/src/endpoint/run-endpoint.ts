@@ -52,7 +52,7 @@ export async function showEndpoint(
 ): Promise<ExitCode> {
   const client = await context.connect();
   const { items, nowMs } = await client.endpoints();
-  const endpoint = found(items, name);
+  const endpoint = foundEndpoint(items, name);
   if (json === true) {
     context.print(JSON.stringify(endpoint, null, 2));
     return exitCode.ok;
@@ -68,7 +68,7 @@ export async function showEndpoint(
 }
 
 /** By id, TEAM/NAME, or NAME where one team has it. */
-function found(items: readonly Endpoint[], name: string): Endpoint {
+export function foundEndpoint(items: readonly Endpoint[], name: string): Endpoint {
   const matching = items.filter(
     (each) => each.workloadId === name || `${each.team}/${each.name}` === name || each.name === name,
   );
@@ -90,6 +90,7 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
     ["team", team],
     ["model", model],
     ["phase", phase],
+    ["revision", String(endpoint.revision)],
     ["replicas", `ready ${replicas.ready} of ${replicas.wanted} (between ${replicas.min} and ${replicas.max})`],
     [
       "last change",
@@ -98,6 +99,7 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
       ),
     ],
   ];
+  if (endpoint.rollout !== null) pairs.push(["rollout", printable(endpoint.rollout.sentence)]);
   if (scaling !== null) pairs.push(["scaling", printable(`${scaling.sentence} (${ago(scaling.atMs, nowMs)})`)]);
   if (load === null) return [...pairs, ["load", "no gateway has reported"]];
   const held = load.held > 0 ? `, ${load.held} held for a first replica` : "";
@@ -121,13 +123,18 @@ const milliseconds = (ms: number): string => (ms < 10 ? `${ms.toFixed(1)} ms` : 
 const replicaColumns = [
   { title: "REPLICA" },
   { title: "PHASE" },
+  { title: "REVISION", align: "right" },
   { title: "ADDRESS" },
   { title: "IN PROGRESS", align: "right" },
 ] as const;
 
-const replicaRow = ({ attemptId, phase, address, draining, requests }: Endpoint["list"][number]): readonly string[] => [
-  attemptId,
-  draining ? "draining" : phase === "running" && address === null ? "not ready" : phase,
-  address ?? "-",
-  requests === null ? "-" : String(requests),
-];
+const replicaRow = (replica: Endpoint["list"][number]): readonly string[] => {
+  const { attemptId, phase, address, draining, requests, revision } = replica;
+  return [
+    attemptId,
+    draining ? "draining" : phase === "running" && address === null ? "not ready" : phase,
+    String(revision),
+    address ?? "-",
+    requests === null ? "-" : String(requests),
+  ];
+};

@@ -1,8 +1,8 @@
 /**
  * An endpoint as users run it: `headroom up` runs the replicas, a gateway follows them, and requests go on while the
- * endpoint grows, shrinks and loses its control plane.
+ * endpoint grows, shrinks, loses its control plane and gets other revisions.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -15,12 +15,13 @@ import { createServer } from "node:http";
 const server = createServer((request, response) => {
   request.resume();
   if (request.url === "/health") return response.end("ok");
+  if (process.env.BROKEN === "yes") return request.socket.destroy();
   setTimeout(() => {
     response.setHeader("content-type", "application/json");
     const message = { role: "assistant", content: "hello" };
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     response.end(JSON.stringify({ id: "1", object: "chat.completion", created: 1, model: "chat",
-      choices: [{ index: 0, message, finish_reason: "stop" }], usage }));
+      version: process.env.VERSION ?? "1", from: process.env.MODEL_DIR, choices: [{ index: 0, message, finish_reason: "stop" }], usage }));
   }, 20);
 });
 server.listen(Number(process.env.PORT), "127.0.0.1");
@@ -77,6 +78,7 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
   gateway = startProgram(["gateway", "--config", "gateway.yaml"], { home, cwd: work });
   const [, gatewayUrl = ""] = await gateway.saying(/listens on (http:\S+?)[.,]?\s/);
   const failures: string[] = [];
+  const versions = new Set<string>();
   let answered = 0;
   let isOver = false;
   const client = async (): Promise<void> => {
@@ -84,6 +86,8 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
       const body = JSON.stringify({ model: "chat", messages: [{ role: "user", content: `hi ${answered}` }] });
       const response = await fetch(`${gatewayUrl}/v1/chat/completions`, { method: "POST", body });
       const text = await response.text();
+      for (const [, version = "", from = ""] of text.matchAll(/"version":"(.*?)"(?:,"from":"(.*?)")?/g))
+        versions.add(version + from);
       if (response.status === 200 && text.includes("hello")) answered++;
       else failures.push(`${response.status} ${text}`);
     }
@@ -102,6 +106,7 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
   await expect.poll(replicas, { timeout: 30_000 }).toBe("1 of 1");
   const after = answered;
   await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(after + 100);
+  await rollOut(versions);
   isOver = true;
   await Promise.all(clients);
   await command("stop", "chat");
@@ -111,3 +116,51 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
   expect(failures).toEqual([]);
   console.log(`endpoint: ${answered} requests answered, 0 failed`);
 });
+
+/** A canary that is promoted by its verdict, one that is rolled back by it, one that is aborted, and an alias that moves. */
+async function rollOut(versions: Set<string>): Promise<void> {
+  const file = path.join(work, "chat.yaml");
+  const document = readFileSync(file, "utf8");
+  const steps = "rollout: { steps: [50%, 100%], every: 1s, abort: { errorRate: 20% } }\n";
+  const apply = async (text: string): Promise<void> => {
+    writeFileSync(file, text);
+    expect(await command("apply", "-f", "chat.yaml", "--yes")).toMatchObject({ code: 0, stderr: "" });
+  };
+  const revision = async (): Promise<string> => {
+    const { stdout } = await command("endpoint", "show", "chat", "--json");
+    const shown = JSON.parse(stdout) as { revision: number; rollout: { number: number } | null };
+    return shown.rollout === null ? `${shown.revision}` : `${shown.revision} to ${shown.rollout.number}`;
+  };
+  await apply(document + steps);
+  expect(await revision()).toBe("1");
+  await apply(`${document}${steps}env: { VERSION: "2" }\n`);
+  expect(await revision()).toBe("1 to 2");
+  await expect.poll(revision, { timeout: 30_000 }).toBe("2");
+  expect([...versions]).toEqual(["1", "2"]);
+
+  // The connections of a broken canary end before the first byte, so that the gateway answers from another replica.
+  await apply(`${document}${steps}env: { VERSION: "3", BROKEN: "yes" }\n`);
+  await expect.poll(revision, { timeout: 30_000 }).toBe("2");
+  expect((await command("history", "chat")).stdout).toMatch(/rolled the new revision back.*errors 100%/);
+
+  await apply(`${document}${steps}env: { VERSION: "4" }\n`);
+  await expect.poll(() => versions.has("4"), { timeout: 30_000 }).toBe(true);
+  await command("rollout", "abort", "chat");
+  // The gateway asks four times a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  versions.clear();
+  await expect.poll(() => versions.size, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect([...versions]).toEqual(["2"]);
+
+  const register = async (): Promise<void> => {
+    const directory = mkdtempSync(path.join(root, "model-"));
+    writeFileSync(path.join(directory, "weights"), directory);
+    const registered = await command("artifact", "register", "model:chat", directory, "--alias", "production");
+    expect(registered).toMatchObject({ code: 0 });
+  };
+  await register();
+  await apply(`${document}env: { VERSION: "2" }\nmodel: model:chat@production\n`);
+  await expect.poll(revision, { timeout: 30_000 }).toBe("3");
+  await register();
+  await expect.poll(revision, { timeout: 30_000 }).toBe("4");
+}

@@ -100,6 +100,7 @@ const unsupported: Pick<
   | "predictions"
   | "fleetPredictions"
   | "storePlan"
+  | "steerRollout"
   | "reportLoad"
 > = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
@@ -123,6 +124,7 @@ const unsupported: Pick<
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
   storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
+  steerRollout: () => Promise.reject(refuse("notSupported", "The demo steers no rollouts.")),
   reportLoad: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   listTokens: () => Promise.resolve({ items: [], nextCursor: null }),
   createToken: () => Promise.reject(noAccess()),

@@ -94,6 +94,7 @@ function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
     digestLanes: null,
   };
   if (event.prediction !== undefined) attempt.prediction = event.prediction;
+  if (event.revisionNumber !== undefined) attempt.revisionNumber = event.revisionNumber;
   if (event.launchAtMs !== undefined) attempt.launchAtMs = event.launchAtMs;
   settleUse(world, workload);
   state.attempts.set(event.attemptId, attempt);

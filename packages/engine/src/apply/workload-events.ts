@@ -9,6 +9,7 @@ import { rerunTasks, stopTask, updateTask } from "./tasks.ts";
 import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
+import { rolloutEvents } from "./rollout-events.ts";
 import { changeWorkload } from "./workload-change.ts";
 
 /** The empty list shared by all workloads without entries; the first write replaces it by a new list. */
@@ -46,6 +47,7 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     // The start window of an endpoint without waiting replicas was not checked.
     if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
   },
+  ...rolloutEvents,
   workloadHeld(world, { workloadId }) {
     const workload = touchedWorkload(world, workloadId);
     workload.held = true;
@@ -148,6 +150,8 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
     throw new InvariantError(`workload ${workload.id} ends with attempts still active`);
   queue.remove(workload);
   world.endpoints.delete(workload.id);
+  world.rollouts.delete(workload.id);
+  delete workload.rollout;
   workload.phase = event.phase;
   workload.endReason = event.reason;
   workload.endedAtMs = event.atMs;

@@ -1,5 +1,14 @@
 /** The state, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
-import { nextDueMs, tariffEndMs, waitingTasksOf, HOUR_MS, MIGRATION_REST_MS, rulesOf, Fifo } from "@headroom/model";
+import {
+  nextDueMs,
+  tariffEndMs,
+  waitingTasksOf,
+  HOUR_MS,
+  MIGRATION_REST_MS,
+  revisionOf,
+  rulesOf,
+  Fifo,
+} from "@headroom/model";
 import type {
   ScheduleItem,
   Tariff,
@@ -63,6 +72,8 @@ export interface World {
   readonly shrinking: Set<WorkloadId>;
   /** Endpoints that have not ended. */
   readonly endpoints: Set<WorkloadId>;
+  /** Endpoints with a rollout in progress. */
+  readonly rollouts: Set<WorkloadId>;
   /** Nodes that leave when their last work has ended. */
   readonly removing: Set<NodeId>;
   /** Nodes to remove on which some attempts may not have been asked to stop yet. */
@@ -135,6 +146,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     stopping: new Set(),
     shrinking: new Set(),
     endpoints: new Set(),
+    rollouts: new Set(),
     removing: new Set(),
     requeueing: new Set(),
     backingOff: new Set(),
@@ -168,10 +180,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     if (workload.endedAtMs !== null) ended.push(workload);
     else {
       fileWorkload(world, workload);
-      if (workload.scale !== undefined) {
-        world.shrinking.add(workload.id);
-        world.endpoints.add(workload.id);
-      }
+      fileEndpoint(world, workload);
       if (workload.stopRequested && workload.activeAttempts.some((id) => state.attempts.get(id)?.stop === null))
         world.stopping.add(workload.id);
     }
@@ -230,6 +239,13 @@ export function fileDependencies({ dependents }: World, workload: Workload): voi
   }
 }
 
+function fileEndpoint({ shrinking, endpoints, rollouts }: World, { id, scale, rollout }: Workload): void {
+  if (scale === undefined) return;
+  shrinking.add(id);
+  endpoints.add(id);
+  if (rollout !== undefined) rollouts.add(id);
+}
+
 const NONE: NonNullable<Workload["waitsFor"]> = [];
 
 /** Schedules the wakeups for everything that changes with time alone. */
@@ -262,7 +278,7 @@ export function readyByMs(spec: WorkloadSpec, { ready, startedAtMs, notReadySinc
 
 /** Schedules a wakeup for the end of the time in which a replica must become ready. */
 export function waitForReadiness(world: World, attempt: Attempt): void {
-  const atMs = readyByMs(workloadOf(world, attempt.workloadId).spec, attempt);
+  const atMs = readyByMs(revisionOf(workloadOf(world, attempt.workloadId), attempt).spec, attempt);
   if (atMs !== null) world.timers.add({ kind: "readiness", atMs, attemptId: attempt.id });
 }
 

@@ -2,7 +2,7 @@
  * `apply`: a set of sites, pools, teams and workloads, all or nothing. Everything is checked before the first event, so
  * a refused set leaves no trace. Applying the same set again changes nothing.
  */
-import { canonicalJson, specDifference } from "@headroom/model";
+import { canonicalJson, declaredSpec, specDifference } from "@headroom/model";
 import type {
   Command,
   PoolName,
@@ -66,7 +66,7 @@ export function planApply(world: World, documents: ApplyDocuments, nowMs: number
     const common = { kind: "workload", name: spec.name, action } as const;
     if (known === undefined || !changesInPlace(known, action))
       return { ...common, workloadId: action === "unchanged" ? (known?.id ?? null) : null };
-    const fields = Object.keys(specDifference(known.spec, spec).changes) as ChangeableField[];
+    const fields = Object.keys(specDifference(declaredSpec(known), spec).changes) as ChangeableField[];
     return { ...common, workloadId: known.id, fields };
   });
   return done({ kind: "applied", changes: [...documentChanges(world.state, documents).map(changeOf), ...workloads] });
@@ -143,7 +143,7 @@ function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
 function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
   if (known === undefined) return "created";
   if (known.endedAtMs === null) {
-    const { changes, fixed } = specDifference(known.spec, wanted);
+    const { changes, fixed } = specDifference(declaredSpec(known), wanted);
     return Object.keys(changes).length + fixed.length === 0 ? "unchanged" : "changed";
   }
   if (wanted.gang.throughputMilli !== undefined) return actionOf(known.spec, wanted);
@@ -157,7 +157,7 @@ function applyWorkload(batch: Batch, spec: WorkloadSpec, known: Workload | undef
   if (known !== undefined && action === "unchanged") return { ...common, workloadId: known.id };
   if (known === undefined || !changesInPlace(known, action))
     return { ...common, workloadId: recordSubmission(batch, spec, actor) };
-  const { changes } = specDifference(known.spec, spec);
+  const { changes } = specDifference(declaredSpec(known), spec);
   recordChange(batch, known, { changes, actor });
   return { ...common, workloadId: known.id, fields: Object.keys(changes) as ChangeableField[] };
 }
@@ -340,7 +340,7 @@ function changeFailure(
     submitted,
   }: { readonly spec: WorkloadSpec; readonly awaited: AwaitedAmong; readonly submitted: ReadonlySet<WorkloadSpec> },
 ): Rejection | null {
-  const { changes, fixed } = specDifference(known.spec, spec);
+  const { changes, fixed } = specDifference(declaredSpec(known), spec);
   if (fixed.length > 0) return { code: "workloadActive", workloadId: known.id, name: spec.name, fields: fixed };
   const { after } = changes;
   if (after === undefined) return changeAdmissionFailure(world, known, changes);

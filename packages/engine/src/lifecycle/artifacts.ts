@@ -31,6 +31,7 @@ import type { Batch } from "../batch/batch.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { findVersion, usedVersions, usersOf } from "../state/find-artifact.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { followAlias } from "./rollouts.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
@@ -107,6 +108,7 @@ function emitChange(
 ): void {
   const artifact = artifactKey(name);
   batch.emit({ kind: "artifactChanged", version: 1, atMs: batch.nowMs, artifact, change, actor, reason });
+  if (change.kind === "alias" && actor !== null) followAlias(batch, name, actor);
 }
 
 function registryFull({ artifacts, artifactVersions }: ReadonlyState, name: ArtifactName): Rejection | null {

@@ -3,7 +3,7 @@
  * order of submission: raising a request of one's own loses nothing, as in Slurm (`scontrol update`) and Kueue. A field
  * that acts only before the start, or on which running work relies, is refused with the reason.
  */
-import { changedSpec, effectiveChanges, kindRules, minWorkersOf } from "@headroom/model";
+import { changedSpec, declaredSpec, effectiveChanges, kindRules, minWorkersOf } from "@headroom/model";
 import type {
   ChangeableField,
   ChangeRefusal,
@@ -19,6 +19,7 @@ import { activeAttempt } from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { countRefusal, recordChangedScale } from "./scale-endpoint.ts";
+import { recordRevision, rolloutRefusal } from "./rollouts.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
@@ -60,11 +61,12 @@ function checkedChange(world: World, workloadId: WorkloadId, wanted: WorkloadCha
 
 /** The reason why the changes of a workload that has not ended are refused, or `null` if they are accepted. */
 export function changeAdmissionFailure(world: World, workload: Workload, changes: WorkloadChanges): Rejection | null {
-  const { id: workloadId, spec } = workload;
+  const { id: workloadId } = workload;
+  const spec = declaredSpec(workload);
   const refusal = changeRefusal(world, workload, changes);
   if (refusal !== null) return { code: "cannotChange", workloadId, ...refusal };
   const wanted = changedSpec(spec, changes);
-  if (changes.after !== undefined) {
+  if (changes.after !== undefined || changes.servedModel !== undefined) {
     const resolved = resolveAfter(world, wanted);
     if (resolved.kind === "refused") return resolved.rejection;
     const cycle = cycleThrough(world, workload, resolved.waitsFor);
@@ -80,7 +82,7 @@ function changeRefusal(world: World, workload: Workload, changes: WorkloadChange
   if (workload.stopRequested) return { field: fieldsOf(changes)[0] ?? "name", cause: "stopping" };
   const started = BEFORE_START.find((field) => changes[field] !== undefined && workload.nextTask > 0);
   if (started !== undefined) return { field: started, cause: "started" };
-  return countRefusal(workload, changes) ?? sizeRefusal(world, workload, changes);
+  return rolloutRefusal(workload, changes) ?? countRefusal(workload, changes) ?? sizeRefusal(world, workload, changes);
 }
 
 function sizeRefusal(world: World, { spec, activeAttempts }: Workload, changes: WorkloadChanges): ChangeRefusal | null {
@@ -137,7 +139,7 @@ export function recordChange(
   workload: Workload,
   change: { readonly changes: WorkloadChanges; readonly actor: string },
 ): void {
-  const { replicaCount: _count, ...changes } = change.changes;
+  const { replicaCount: _count, ...changes } = recordRevision(batch, workload, change);
   if (Object.keys(changes).length > 0) recordSpecChange(batch, workload, { ...change, changes });
   recordChangedScale(batch, workload, change);
 }

@@ -8,6 +8,7 @@ import { changeArtifact, registerArtifact } from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload } from "./change-workload.ts";
 import { scaleEndpoint } from "./scale-endpoint.ts";
+import { steerRollout } from "./rollouts.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { setExecutor } from "./executors.ts";
 import { annotateIncident, reportFaults } from "./health-records.ts";
@@ -85,6 +86,8 @@ function decide(batch: Batch, command: Command): Decision {
       return changeWorkload(batch, command);
     case "scaleEndpoint":
       return scaleEndpoint(batch, command);
+    case "steerRollout":
+      return steerRollout(batch, command);
     case "startExec":
       return startExec(batch, command);
     case "rerunWorkload":

@@ -1,4 +1,5 @@
 /** The first phase of a round: changes caused by time alone. */
+import { revisionOf } from "@headroom/model";
 import type { Attempt } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
@@ -52,7 +53,7 @@ export function expire(batch: Batch): void {
 
 /** The replica may have become ready since the timer was set. */
 function restartUnready(batch: Batch, attempt: Attempt): void {
-  const dueAtMs = readyByMs(workloadOf(batch.world, attempt.workloadId).spec, attempt);
+  const dueAtMs = readyByMs(revisionOf(workloadOf(batch.world, attempt.workloadId), attempt).spec, attempt);
   if (dueAtMs !== null && dueAtMs <= batch.nowMs) requestStop(batch, attempt, "notReady");
 }
 

@@ -15,6 +15,7 @@ import { keepPipelines } from "./keep-pipelines.ts";
 import { keepCapacityOrders } from "../lifecycle/capacity-orders.ts";
 import { keepProposals, scoreProposals } from "./keep-proposals.ts";
 import { continueStops } from "../lifecycle/stop-tasks.ts";
+import { keepRollouts } from "./keep-rollouts.ts";
 import { stopSurplusReplicas } from "./surplus-replicas.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
@@ -126,6 +127,7 @@ export function runRound(batch: Batch): void {
     return;
   }
   expire(batch);
+  keepRollouts(batch);
   stopSurplusReplicas(batch);
   requeueForRemoval(batch);
   endBackOffs(batch);

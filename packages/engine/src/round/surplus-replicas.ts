@@ -3,7 +3,7 @@
  * Among ready replicas those go that the decision named, then the youngest, whose caches are the least warm. Stops beyond the bound of the batch follow in
  * the next one.
  */
-import { compareText } from "@headroom/model";
+import { compareText, revisionNumberOf, tasksAtOnceOf } from "@headroom/model";
 import type { Attempt, AttemptId, Nomination, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { activeAttempt } from "../cluster/entities.ts";
@@ -26,19 +26,33 @@ function stopSurplus(batch: Batch, endpoint: Workload): boolean {
   const { world } = batch;
   const nominations = nominationsOf(world, endpoint);
   const attempts = stayingAttempts(world, endpoint);
-  let surplus = nominations.length + attempts.length - endpoint.scale.replicas;
+  let surplus = nominations.length + attempts.length - tasksAtOnceOf(endpoint);
   for (const nomination of nominations) {
     if (surplus <= 0) return true;
     withdraw(batch, nomination, "its endpoint needs fewer replicas");
     surplus--;
   }
-  for (const attempt of attempts.toSorted(byUse(endpoint.scale.stopFirst ?? []))) {
-    if (surplus <= 0) return true;
+  for (const attempt of surplusAttempts(endpoint, attempts)) {
     if (!batch.mayStop()) return false;
     requestStop(batch, attempt, "scaledDown");
-    surplus--;
   }
   return true;
+}
+
+/** Attempts beyond the number of replicas of each revision. Without a rollout only the present revision has replicas. */
+function surplusAttempts(endpoint: Workload, attempts: readonly Attempt[]): readonly Attempt[] {
+  const { rollout, scale } = endpoint;
+  const left = new Map([[revisionNumberOf(endpoint), rollout?.stable ?? scale?.replicas ?? 0]]);
+  if (rollout !== undefined) left.set(rollout.number, rollout.canary);
+  const surplus: Attempt[] = [];
+  // The most useful replicas stay.
+  for (const attempt of attempts.toSorted(byUse(scale?.stopFirst ?? [])).toReversed()) {
+    const number = revisionNumberOf(attempt);
+    const free = left.get(number) ?? 0;
+    if (free > 0) left.set(number, free - 1);
+    else surplus.push(attempt);
+  }
+  return surplus.toReversed();
 }
 
 /** Nominations for replicas, also for those that migrate: each stands for one replica that will run. */

@@ -8,6 +8,7 @@ import type {
   ArtifactVersion,
   ProducedArtifact,
   TeamName,
+  Workload,
 } from "@headroom/model";
 import type { ReadonlyState } from "./state.ts";
 
@@ -48,8 +49,8 @@ export function usersOf(state: ReadonlyState, name: ArtifactName, number: number
   const users = aliases.filter((each) => each.number === number).map(({ alias }) => `alias ${alias}`);
   for (const { id: other, inputs, deleted } of state.artifactVersions.values())
     if (deleted === undefined && inputs.includes(id)) users.push(other);
-  for (const { id: workload, endedAtMs, given } of state.workloads.values())
-    if (endedAtMs === null && given?.some(({ version }) => version === id) === true) users.push(`workload ${workload}`);
+  for (const workload of state.workloads.values())
+    if (givenTo(workload).some(({ version }) => version === id)) users.push(`workload ${workload.id}`);
   return users;
 }
 
@@ -59,7 +60,11 @@ export function usedVersions({ artifactVersions, workloads }: ReadonlyState, art
   for (const { number } of artifact.aliases) if (number !== null) used.add(versionId(artifact, number));
   for (const { inputs, deleted } of artifactVersions.values())
     if (deleted === undefined) for (const input of inputs) used.add(input);
-  for (const { endedAtMs, given = [] } of workloads.values())
-    if (endedAtMs === null) for (const { version } of given) if (version !== undefined) used.add(version);
+  for (const workload of workloads.values())
+    for (const { version } of givenTo(workload)) if (version !== undefined) used.add(version);
   return used;
 }
+
+/** Artifacts that the attempts of work that has not ended get, those of a rollout included. */
+const givenTo = ({ endedAtMs, given = [], rollout }: Workload): readonly ProducedArtifact[] =>
+  endedAtMs !== null ? [] : rollout?.given === undefined ? given : [...given, ...rollout.given];

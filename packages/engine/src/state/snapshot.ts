@@ -13,9 +13,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 14;
+const SNAPSHOT_FORMAT = 15;
 
-/** The format of a state in which the engine never ordered nodes. */
+/** The format of a state in which no endpoint ever changed its revision. */
+const FORMAT_WITHOUT_ROLLOUTS = 14;
+
+/** The format of a state in which, besides, the engine never ordered nodes. */
 const FORMAT_WITHOUT_BURSTS = 13;
 
 /** The format of a state without pipelines, besides. */
@@ -46,7 +49,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (state.burstAccounts.size > 0) return SNAPSHOT_FORMAT;
+  if (hasRollouts(state)) return SNAPSHOT_FORMAT;
+  if (state.burstAccounts.size > 0) return FORMAT_WITHOUT_ROLLOUTS;
   if (state.pipelines.size + state.pipelineRunCount > 0) return FORMAT_WITHOUT_BURSTS;
   if (followsLoad(state)) return FORMAT_WITHOUT_PIPELINES;
   if (state.artifacts.size > 0) return FORMAT_WITHOUT_LOAD;
@@ -65,6 +69,13 @@ const hasForeignUse = ({ nodes }: State): boolean =>
 function followsLoad({ workloads }: State): boolean {
   for (const { spec, scale } of workloads.values())
     if (scale?.ground.kind === "load" || (spec.kind === "serve" && spec.scale !== undefined)) return true;
+  return false;
+}
+
+function hasRollouts({ workloads }: State): boolean {
+  for (const { spec, rollout, revisionNumber } of workloads.values())
+    if (rollout !== undefined || revisionNumber !== undefined || (spec.kind === "serve" && spec.rollout !== undefined))
+      return true;
   return false;
 }
 

@@ -2,7 +2,7 @@
  * Builds the effects that start, resize, checkpoint and stop attempts. They are built when a decision is made, and once
  * more after a restart.
  */
-import { checkpointTimeoutOf, InvariantError } from "@headroom/model";
+import { checkpointTimeoutOf, InvariantError, revisionOf } from "@headroom/model";
 import type {
   CheckpointGang,
   Effect,
@@ -26,7 +26,7 @@ import type { NodeFailures } from "../usage/checkpoint-interval.ts";
 import { canResize } from "../cluster/holdings.ts";
 
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
-  const { spec, given } = workloadOf(world, attempt.workloadId);
+  const { spec, given } = revisionOf(workloadOf(world, attempt.workloadId), attempt);
   const everyMs = checkpointEveryMs(world, spec, attempt.workers);
   // Built without spreads if possible, because this is the most frequent effect.
   const launch = {

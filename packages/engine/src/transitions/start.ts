@@ -1,6 +1,6 @@
 /** Records the decision for the first request of a bucket: a start, growth, or a nomination. */
-import { attemptIdOf, taskOf, InvariantError } from "@headroom/model";
-import type { Event, AttemptId, WorkloadId, Attempt, Nomination } from "@headroom/model";
+import { attemptIdOf, revisionNumberOf, taskOf, InvariantError } from "@headroom/model";
+import type { Event, AttemptId, WorkloadId, Attempt, Nomination, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
 import { predictedRun } from "../usage/run-times.ts";
@@ -60,7 +60,25 @@ export function recordPlace(
   // Plans use the predicted run time as the expected end of the attempt.
   const prediction = predictedRun(rules, state.runTimes, workloadOf(world, workloadId));
   const predicted = prediction === null ? placed : { ...placed, prediction };
-  batch.emit(launchAtMs === null ? predicted : { ...predicted, launchAtMs });
+  const launched = launchAtMs === null ? predicted : { ...predicted, launchAtMs };
+  const revisionNumber = revisionToPlace(world, workloadOf(world, workloadId));
+  batch.emit(revisionNumber === 1 ? launched : { ...launched, revisionNumber });
+}
+
+/**
+ * The revision that the next replica of an endpoint runs: during a rollout the present one, as long as it has fewer
+ * replicas than it should have.
+ */
+function revisionToPlace({ state }: Batch["world"], workload: Workload): number {
+  const { rollout, activeAttempts } = workload;
+  const present = revisionNumberOf(workload);
+  if (rollout === undefined) return present;
+  let staying = 0;
+  for (const id of activeAttempts) {
+    const attempt = state.attempts.get(id);
+    if (attempt?.stop === null && revisionNumberOf(attempt) === present) staying++;
+  }
+  return staying < rollout.stable ? present : rollout.number;
 }
 
 /** Gives the place of an ended attempt to the next attempt of the same task, which is launched at `launchAtMs`. */

@@ -1,6 +1,6 @@
 /** Part of the recorded journal: an endpoint whose replicas become ready, fail, grow and shrink. */
 import { attemptId, workloadId } from "@headroom/model";
-import type { WorkloadChanges } from "@headroom/model";
+import type { RolloutAction, RolloutGround, WorkloadChanges } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "../lab/make.ts";
 
@@ -43,6 +43,29 @@ export function endEndpoint(drive: Drive): void {
       attemptId: attemptId(replica),
       exits: [{ kind: "exited", worker: 0, code: 0 }],
     });
+}
+
+/** A rollout in steps is paused and rolled back, one without steps begins, and another is completed. */
+export function rollEndpointsOut(drive: Drive): void {
+  const rollout = { steps: [50, 100], everyMs: 1_000, timeoutMs: 60_000, abort: { errorRateMilli: 10, ttftMilli: 50 } };
+  change(drive, { rollout, run: "serve two", ready: { path: "/ready", timeoutMs: 60_000 } });
+  const steer = (action: RolloutAction, ground: RolloutGround): void =>
+    void drive.receive(
+      command({ kind: "steerRollout", workloadId: workloadId(idOf(drive)), number: null, step: null, action, ground }),
+    );
+  steer("pause", { kind: "requested" });
+  steer("resume", { kind: "requested" });
+  const figure = {
+    figure: "ttft",
+    canaryMilli: 1_200,
+    baselineMilli: null,
+    marginMilli: 50,
+    evidenceMilli: 1_100,
+  } as const;
+  steer("advance", { kind: "verdict", requests: 80, figures: [figure] });
+  steer("rollBack", { kind: "deadline", afterMs: 60_000 });
+  change(drive, { rollout: null, env: { VERSION: "2" }, servedModel: "text", dir: "/srv" });
+  steer("squeeze", { kind: "noRoom", forMs: 30_000 });
 }
 
 const idOf = ({ engine }: Drive): string =>

@@ -12,7 +12,7 @@ import { divide, foresee, keepTime, predict, register, report } from "./life-in-
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
 import { beginArtifacts, endArtifacts } from "./life-of-artifacts.ts";
 import { beginBursts, endBursts } from "./life-of-bursts.ts";
-import { beginEndpoint, endEndpoint, followLoad } from "./life-of-endpoints.ts";
+import { beginEndpoint, endEndpoint, followLoad, rollEndpointsOut } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginProposals, endProposals } from "./life-of-proposals.ts";
@@ -48,6 +48,7 @@ export function recordLife(): RecordedLife {
   endOrders(drive);
   endSilence(drive);
   followLoad(drive);
+  rollEndpointsOut(drive);
   endPipelines(drive);
   endEndpoint(drive);
   endArtifacts(drive);

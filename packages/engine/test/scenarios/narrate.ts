@@ -199,6 +199,14 @@ function otherEvent(event: OtherEvent): string {
   switch (event.kind) {
     case "taskStopRequested":
       return `${event.actor} stops task ${event.task} of ${event.workloadId}`;
+    case "rolloutStarted":
+      return `${event.workloadId} begins revision ${event.number} (${event.cause})`;
+    case "rolloutSteered":
+      return `the rollout of ${event.workloadId}: ${event.action} (${event.ground.kind})`;
+    case "rolloutSized":
+      return `${event.workloadId} is to have ${event.stable} present replicas and ${event.canary} new ones`;
+    case "rolloutEnded":
+      return `the rollout of ${event.workloadId} is ${event.outcome} (${event.ground.kind})`;
     case "endpointScaled":
       return `${event.workloadId} is to have ${event.replicas} replicas (${event.ground.kind})`;
     case "replicaReady":

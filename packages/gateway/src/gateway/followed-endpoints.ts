@@ -36,12 +36,13 @@ export function followerOf({ controlPlane, id }: GatewayConfig, parts: FollowedP
     intervalMs: controlPlane.interval,
     file: path.join(stateDirectory, "endpoints.json"),
     pools: () => active().pools,
-    take: (name, urls, isAutoscaled) => {
+    take: (name, urls, { isAutoscaled, rollout }) => {
       const refusedCount = fleet.setDiscovered(name, urls, now());
       if (refusedCount > 0) log(`pool ${name}: there is no room for ${refusedCount} replicas of its endpoint`);
       const pool = fleet.pools.get(name);
       if (pool === undefined) return;
       pool.isAutoscaled = isAutoscaled;
+      pool.follow(rollout);
       waker.check(pool);
     },
     load: (names) =>
@@ -63,6 +64,9 @@ function loadOf(
   const queued = replicas.flatMap(({ load }) => load.queued ?? []);
   const kvUsages = replicas.flatMap(({ load }) => load.kvUsage ?? []);
   const held = sum(pools.map((pool) => waker.heldIn(pool)));
+  // An endpoint has one rollout, and its pools see parts of its traffic; the busiest pool speaks for it.
+  const counters = pools.flatMap(({ split }) => (split === undefined ? [] : [split.counters()]));
+  const busiest = counters.toSorted((left, right) => right.canary.requests - left.canary.requests)[0];
   const lastActiveAtMs = Math.max(startedAtMs, ...pools.map((pool) => pool.lastActiveAtMs));
   return {
     requests: sum(pools.map(({ startedCount }) => startedCount)),
@@ -74,6 +78,7 @@ function loadOf(
     kvUsage: kvUsages.length === 0 ? null : Math.max(...kvUsages),
     ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
     tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),
+    ...(busiest === undefined ? {} : { rollout: busiest }),
     replicas: replicas
       .slice(0, REPLICAS_MAX)
       .map(({ url, requestCount }) => ({ address: `${url.host}:${url.port}`, requests: requestCount })),

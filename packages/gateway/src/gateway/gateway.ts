@@ -491,10 +491,21 @@ function kindOf(status: number): ApiError["kind"] {
 
 function observeLatencies(
   pool: Pool | undefined,
-  { record, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
+  { record, replicaId, decision, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
 ): void {
   if (!isStream || firstByteAtMs === 0 || record.outcome !== "completed") return;
   const perTokenMs =
     record.completionTokens > 1 ? (endedAtMs - firstByteAtMs) / (record.completionTokens - 1) : Number.NaN;
-  pool?.latencies.observe({ endedAtMs, firstTokenMs: firstByteAtMs - startedAtMs, perTokenMs });
+  const firstTokenMs = firstByteAtMs - startedAtMs;
+  pool?.latencies.observe({ endedAtMs, firstTokenMs, perTokenMs });
+  if (pool?.split === undefined) return;
+  // A replica that does not report its cache is trusted to have what the router expects there.
+  const cachedTokens = record.cachedTokens > 0 ? record.cachedTokens : (decision?.cachedTokens ?? 0);
+  pool.split.observe({
+    replicaId,
+    firstTokenMs,
+    perTokenMs,
+    uncachedTokens: record.promptTokens - cachedTokens,
+    busyCount: 1 + (pool.replicas.get(replicaId)?.requestCount ?? 0),
+  });
 }

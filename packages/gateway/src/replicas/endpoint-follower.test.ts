@@ -195,7 +195,7 @@ it("reports the load of an endpoint, and not again for a while after a refusal",
     intervalMs: 60_000,
     file: path.join(folder, "endpoints.json"),
     pools: () => [{ name: "p", endpoint: "chat" } as PoolConfig],
-    take: (_pool, _urls, isAutoscaled) => taken.push(isAutoscaled),
+    take: (_pool, _urls, { isAutoscaled }) => taken.push(isAutoscaled),
     log: (line) => logged.push(line),
   });
   await follower.start();

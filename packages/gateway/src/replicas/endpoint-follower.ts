@@ -9,10 +9,14 @@ import { z } from "zod";
 import type { PoolConfig } from "../config/schema.ts";
 import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
 import { secretOf, type SecretSource } from "../config/secrets.ts";
+import { replicaIdOf } from "./replica.ts";
+import type { FollowedRollout } from "./rollout-split.ts";
 import { LoadReporter, type GatewayLoad, type ReportedEndpoint } from "./load-reporter.ts";
 
 /** Interval while requests wait for a first replica. */
 const WAITING_INTERVAL_MS = 200;
+/** Interval during a rollout, so that a rollback moves the requests within a second. */
+const ROLLOUT_INTERVAL_MS = 250;
 const ANSWER_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const REPLICAS_MAX = 1_000;
@@ -22,6 +26,8 @@ const DEFAULT_TEAM = "default";
 
 const address = z.string().max(300);
 
+const weight = z.int().min(0).max(1000);
+
 const listSchema = z.object({
   items: z
     .array(
@@ -30,7 +36,10 @@ const listSchema = z.object({
         team: z.string(),
         workloadId: z.string().max(300).optional(),
         autoscaled: z.boolean().default(false),
-        list: z.array(z.object({ address: address.nullable(), draining: z.boolean() })).max(REPLICAS_MAX),
+        rollout: z.object({ number: z.int(), weightMilli: weight.nullable() }).nullable().default(null),
+        list: z
+          .array(z.object({ address: address.nullable(), draining: z.boolean(), revision: z.int().default(1) }))
+          .max(REPLICAS_MAX),
       }),
     )
     .max(ENDPOINTS_LISTED_MAX),
@@ -38,7 +47,14 @@ const listSchema = z.object({
 type ListedEndpoints = z.output<typeof listSchema>["items"];
 
 /** Addresses of the replicas that take new requests, and whether their number follows traffic. */
-const followed = z.object({ addresses: z.array(address).max(REPLICAS_MAX), isAutoscaled: z.boolean() });
+const followed = z.object({
+  addresses: z.array(address).max(REPLICAS_MAX),
+  isAutoscaled: z.boolean(),
+  rollout: z
+    .object({ number: z.int(), weightMilli: weight.nullable(), canary: z.array(address).max(REPLICAS_MAX) })
+    .nullable()
+    .default(null),
+});
 type Followed = z.output<typeof followed>;
 
 /** By the name that a pool gives to the endpoint. Earlier releases kept the addresses alone. */
@@ -46,10 +62,15 @@ const knownSchema = z.record(
   z.string(),
   z.union([
     followed,
-    followed.shape.addresses.transform((addresses): Followed => ({ addresses, isAutoscaled: false })),
+    followed.shape.addresses.transform((addresses): Followed => ({ addresses, isAutoscaled: false, rollout: null })),
   ]),
 );
 type Known = z.output<typeof knownSchema>;
+
+interface TakenEndpoint {
+  readonly isAutoscaled: boolean;
+  readonly rollout: FollowedRollout | null;
+}
 
 export interface FollowerSetup {
   readonly url: string;
@@ -63,7 +84,7 @@ export interface FollowerSetup {
   /** Pools of the active configuration. */
   pools(): readonly PoolConfig[];
   /** Makes these the replicas of the pool, beside the configured ones. */
-  take(pool: string, replicas: readonly UpstreamUrl[], isAutoscaled: boolean): void;
+  take(pool: string, replicas: readonly UpstreamUrl[], endpoint: TakenEndpoint): void;
   /** The load of the pools that follow the endpoint, for the control plane. */
   load(pools: readonly string[]): GatewayLoad;
   /** Whether requests wait for a first replica. */
@@ -122,7 +143,9 @@ export class EndpointFollower {
     this.#isPolling = false;
     if (this.#abort.signal.aborted) return;
     const { intervalMs } = this.#setup;
-    const waitMs = this.#setup.isWaiting() ? Math.min(WAITING_INTERVAL_MS, intervalMs) : intervalMs;
+    const isRollingOut = Object.values(this.#known).some(({ rollout }) => rollout !== null);
+    const soonMs = this.#setup.isWaiting() ? WAITING_INTERVAL_MS : isRollingOut ? ROLLOUT_INTERVAL_MS : intervalMs;
+    const waitMs = Math.min(soonMs, intervalMs);
     this.#timer = setTimeout(() => void this.#poll(), waitMs);
     this.#timer.unref();
   }
@@ -166,6 +189,7 @@ export class EndpointFollower {
         known[endpoint] = {
           addresses: servingAddresses(listed),
           isAutoscaled: listed.some(({ autoscaled }) => autoscaled),
+          rollout: rolloutIn(listed),
         };
     }
     this.#logMissing(missing, items.length);
@@ -193,8 +217,11 @@ export class EndpointFollower {
     for (const { name, endpoint } of this.#setup.pools()) {
       const known = endpoint === undefined ? undefined : this.#known[endpoint];
       if (known === undefined) continue;
-      const urls = known.addresses.flatMap((each) => upstreamUrl.safeParse(`http://${each}`).data ?? []);
-      this.#setup.take(name, this.#reachable(urls), known.isAutoscaled);
+      const urls = urlsOf(known.addresses);
+      this.#setup.take(name, this.#reachable(urls), {
+        isAutoscaled: known.isAutoscaled,
+        rollout: known.rollout === null ? null : { ...known.rollout, canary: idsOf(known.rollout.canary) },
+      });
     }
   }
 
@@ -236,6 +263,20 @@ function servingAddresses(listed: ListedEndpoints): string[] {
   const serving = listed.flatMap(({ list }) => list).filter(({ draining }) => !draining);
   return serving.flatMap((each) => each.address ?? []).slice(0, REPLICAS_MAX);
 }
+
+function rolloutIn(listed: ListedEndpoints): Followed["rollout"] {
+  const found = listed.find(({ rollout }) => rollout !== null);
+  if (found?.rollout === null || found === undefined) return null;
+  const { number, weightMilli } = found.rollout;
+  const canary = servingAddresses([{ ...found, list: found.list.filter(({ revision }) => revision === number) }]);
+  return { number, weightMilli, canary };
+}
+
+const urlsOf = (addresses: readonly string[]): readonly UpstreamUrl[] =>
+  addresses.flatMap((each) => upstreamUrl.safeParse(`http://${each}`).data ?? []);
+
+const idsOf = (addresses: readonly string[]): ReadonlySet<string> =>
+  new Set(urlsOf(addresses).map((url) => replicaIdOf({ url })));
 
 async function boundedText(response: Response): Promise<string> {
   const decoder = new TextDecoder();

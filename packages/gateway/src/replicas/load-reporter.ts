@@ -5,6 +5,7 @@
  */
 import { secretOf, type SecretSource } from "../config/secrets.ts";
 import type { LatencyFigures } from "./recent-latencies.ts";
+import type { RolloutCounters } from "./rollout-split.ts";
 
 /** Version of the report, which the control plane checks. */
 const VERSION = 1;
@@ -23,6 +24,8 @@ export interface GatewayLoad {
   readonly kvUsage: number | null;
   readonly ttft: LatencyFigures | null;
   readonly tpot: LatencyFigures | null;
+  /** Absent: no rollout is in progress. */
+  readonly rollout?: RolloutCounters;
   readonly replicas: readonly { readonly address: string; readonly requests: number }[];
 }
 

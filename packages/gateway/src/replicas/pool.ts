@@ -13,6 +13,7 @@ import { RecentLatencies } from "./recent-latencies.ts";
 import { engines, type EngineTraits } from "./engines.ts";
 import { noHeaders, type PoolHeaders } from "./pool-headers.ts";
 import { Replica } from "./replica.ts";
+import { RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
 
 export interface Placement {
   readonly replica: Replica;
@@ -54,9 +55,13 @@ export class Pool {
   readonly latencies = new RecentLatencies();
   /** Whether the control plane starts replicas of the pool's endpoint when requests wait for one. */
   isAutoscaled = false;
+  /** The rollout of the endpoint that the pool follows. */
+  split: RolloutSplit | undefined;
+  readonly #draw: () => number;
 
   constructor(config: PoolConfig, seed: number) {
     this.name = config.name;
+    this.#draw = seededDraw(seed + 1);
     this.config = config;
     this.traits = engines[config.engine];
     this.capacity = capacityFor(config.replicas.length + (config.endpoint === undefined ? 0 : ENDPOINT_REPLICAS));
@@ -162,10 +167,29 @@ export class Pool {
   }
 
   choose(request: RoutingRequest, nowMs: number): Placement | undefined {
-    const decision = this.router.choose(request, nowMs);
+    const decision = this.#decide(request, nowMs);
     if (decision.kind === "unavailable") return undefined;
     const replica = this.#replicas.get(decision.replicaId);
     return replica === undefined ? undefined : { replica, decision };
+  }
+
+  /** The counters of a rollout begin with it, and go on while it changes. */
+  follow(rollout: FollowedRollout | null): void {
+    if (rollout === null) this.split = undefined;
+    else if (this.split?.number === rollout.number) this.split.rollout = rollout;
+    else this.split = new RolloutSplit(rollout);
+  }
+
+  /** If no replica of the revision takes the request, one of the other does: a rollout refuses nothing. */
+  #decide(request: RoutingRequest, nowMs: number): ReturnType<Router["choose"]> {
+    if (this.split === undefined || request.only !== undefined) return this.router.choose(request, nowMs);
+    const others = this.split.excluded(this.#replicas.keys(), request.sessionHash, this.#draw);
+    if (others.length > 0) {
+      const excluded = [...(request.excluded ?? []), ...others];
+      const decision = this.router.choose({ ...request, excluded }, nowMs);
+      if (decision.kind !== "unavailable") return decision;
+    }
+    return this.router.choose(request, nowMs);
   }
 
   start({ replica, decision }: Placement, request: RoutingRequest, nowMs: number): Ticket {
@@ -192,6 +216,7 @@ export class Pool {
       }
       return;
     }
+    this.split?.ended(replica.id, outcome === "failed");
     const wasClosed = replica.breaker.isClosed;
     if (outcome === "completed") replica.succeeded(nowMs);
     else replica.failed(nowMs);

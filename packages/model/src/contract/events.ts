@@ -18,6 +18,7 @@ import type {
   WorkerExit,
 } from "../resources/attempt.ts";
 import type { ProducedArtifact, EndReason, ScaleGround, WaitsFor, WorkloadSpec } from "../resources/workload.ts";
+import type { RevisionChanges, Rollout, RolloutAction, RolloutGround } from "../resources/rollout.ts";
 import type { CommandResult } from "./replies.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
@@ -163,6 +164,34 @@ export type WorkloadEvent =
       /** Tasks whose back-off ends, because it began when the endpoint needed fewer replicas. Absent: none. */
       readonly due?: readonly number[];
     })
+  /** The endpoint begins to run another revision. */
+  | (Fact<"rolloutStarted"> & {
+      readonly workloadId: WorkloadId;
+      readonly actor: string;
+      readonly number: number;
+      readonly changes: RevisionChanges;
+      readonly given?: readonly ProducedArtifact[];
+      readonly cause: Rollout["cause"];
+      readonly deadlineAtMs: number;
+      /** Absent: replicas are replaced one after another. */
+      readonly steps?: readonly number[];
+    })
+  /** The rollout takes a step, is paused or resumed, or turns back. */
+  | (Fact<"rolloutSteered"> & {
+      readonly workloadId: WorkloadId;
+      readonly actor: string;
+      readonly action: RolloutAction;
+      readonly ground: RolloutGround;
+    })
+  /** The number of replicas that each revision should have changed. */
+  | (Fact<"rolloutSized"> & { readonly workloadId: WorkloadId; readonly stable: number; readonly canary: number })
+  /** `completed`: the new revision is the present one. `rolledBack`: the present one stays, and new replicas are stopped. */
+  | (Fact<"rolloutEnded"> & {
+      readonly workloadId: WorkloadId;
+      readonly actor: string;
+      readonly outcome: "completed" | "rolledBack";
+      readonly ground: RolloutGround;
+    })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
   /** Power became cheap and clean enough for the workload, or its latest start was reached. */
@@ -196,6 +225,8 @@ export type AttemptEvent =
        * launched at once.
        */
       readonly launchAtMs?: number;
+      /** Number of the revision of its endpoint that it runs. Absent: 1. */
+      readonly revisionNumber?: number;
     })
   /** The back-off of an attempt that holds its place is over, and the attempt is launched. */
   | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })

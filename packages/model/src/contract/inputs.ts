@@ -14,6 +14,7 @@ import type { ProposalEffect, ProposalGround, ProposalRule, ProposedChange } fro
 import type { Team } from "../resources/team.ts";
 import type { LossCause, WorkerExit } from "../resources/attempt.ts";
 import type { LoadGround, WorkloadSpec } from "../resources/workload.ts";
+import type { RolloutAction, RolloutGround } from "../resources/rollout.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
 import type { PipelineRunId, PipelineSpec } from "../resources/pipeline.ts";
@@ -61,6 +62,17 @@ export type Command =
       readonly ground: LoadGround;
       /** Replicas to stop first, the one with the fewest requests first. */
       readonly stopFirst: readonly AttemptId[];
+    })
+  /** Steers the rollout with this number; if it has ended meanwhile, nothing changes. */
+  | (CommandCommon & {
+      readonly kind: "steerRollout";
+      readonly workloadId: WorkloadId;
+      /** Number of the new revision; `null`: of the rollout in progress. */
+      readonly number: number | null;
+      /** The step for which the decision was made; `null`: whatever the step is. */
+      readonly step: number | null;
+      readonly action: RolloutAction;
+      readonly ground: RolloutGround;
     })
   /**
    * Records that a user runs a command inside a worker of a running attempt. The executor starts the command only after

@@ -94,7 +94,9 @@ export interface ChangeRefusal {
     | "batch"
     | "otherKind"
     | "fewerTasks"
-    | "outsideReplicas";
+    | "outsideReplicas"
+    /** A rollout is in progress. */
+    | "rollingOut";
   /** Number of workers with which an attempt runs. Absent: none runs, or it does not matter. */
   readonly workers?: number;
   /** `outsideReplicas`: the bounds of the endpoint. */
@@ -134,6 +136,8 @@ export type Rejection =
       readonly fields?: readonly string[];
     }
   | ({ readonly code: "cannotChange"; readonly workloadId: string } & ChangeRefusal)
+  /** No rollout of the workload is in progress. */
+  | { readonly code: "noRollout"; readonly workloadId: string }
   /** No attempt of the workload, or of the task, runs. `task: null`: no task was named. */
   | { readonly code: "notRunning"; readonly workloadId: string; readonly task: number | null }
   | { readonly code: "unknownTask"; readonly workloadId: string; readonly task: number; readonly tasks: number }

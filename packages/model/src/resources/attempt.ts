@@ -157,6 +157,8 @@ export interface Attempt {
   readonly ready?: ReplicaReadiness;
   /** Time at which the replica, which had been ready, stopped answering; absent: it answers, or was never ready. */
   readonly notReadySinceMs?: number;
+  /** Number of the revision of its endpoint that it runs; absent: 1. */
+  readonly revisionNumber?: number;
   /** True: the attempt gave up its team's cells to other work of the team and continues as opportunistic work. */
   readonly opportunistic?: true;
 }

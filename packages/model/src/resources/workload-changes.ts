@@ -3,10 +3,13 @@
  * changes, and the difference between two specs. Decisions, `apply/` and the API read this one list of fields.
  */
 import { canonicalJson } from "../base/canonical.ts";
+import { declaredSpec } from "./rollout.ts";
+import type { RevisionChanges, RolloutSpec } from "./rollout.ts";
 import type {
   AfterSpec,
   GangSpec,
   NotifySpec,
+  ReadinessSpec,
   ReplicaRange,
   RetrySpec,
   ScaleTargets,
@@ -40,6 +43,14 @@ export interface WorkloadChanges {
   readonly replicas?: ReplicaRange;
   /** Targets by which the number of replicas follows traffic; `null`: commands alone change it. */
   readonly scale?: ScaleTargets | null;
+  /** Steps of rollouts of an endpoint; `null`: replicas are replaced one after another. */
+  readonly rollout?: RolloutSpec | null;
+  /** Command of an endpoint. This field, `dir`, `ready`, `servedModel` and `env` make a revision: a rollout changes them. */
+  readonly run?: string;
+  readonly dir?: string | null;
+  readonly ready?: ReadinessSpec;
+  /** `null`: the name of the workload. */
+  readonly servedModel?: string | null;
   /** Number of replicas of an endpoint. It is no part of the spec, and an event of its own records it. */
   readonly replicaCount?: number;
 }
@@ -62,6 +73,11 @@ const FIELDS: Readonly<Record<ChangeableField, true>> = {
   taskCount: true,
   replicas: true,
   scale: true,
+  rollout: true,
+  run: true,
+  dir: true,
+  ready: true,
+  servedModel: true,
   replicaCount: true,
 };
 
@@ -86,6 +102,10 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
       return spec.kind === "serve" ? (spec.scale ?? null) : null;
     case "replicaCount":
       return null;
+    case "rollout":
+    case "ready":
+    case "servedModel":
+      return spec.kind === "serve" ? (spec[field] ?? null) : null;
     default:
       return spec[field] ?? null;
   }
@@ -93,13 +113,17 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
 
 /** The spec with these changes. A pure function of both, because `apply/` folds the recorded changes with it. */
 export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadSpec {
-  const { hold, after, notBeforeMs, notify, scale, env, workers, minWorkers, replicaCount: _count, ...plain } = changes;
+  const { hold, after, notBeforeMs, notify, scale, rollout, servedModel, env, workers, minWorkers, ...others } =
+    changes;
+  const { replicaCount: _count, ...plain } = others;
   const changed: Record<string, unknown> = { ...spec, ...plain };
   if (env !== undefined) changed["env"] = changedEnv(spec.env, env);
   if (hold !== undefined) setOrDelete(changed, "hold", hold ? true : null);
   if (after !== undefined) setOrDelete(changed, "after", after.length === 0 ? null : after);
   if (notify !== undefined) setOrDelete(changed, "notify", notify);
   if (scale !== undefined) setOrDelete(changed, "scale", scale);
+  if (rollout !== undefined) setOrDelete(changed, "rollout", rollout);
+  if (servedModel !== undefined) setOrDelete(changed, "servedModel", servedModel);
   if (notBeforeMs !== undefined) setOrDelete(changed, "notBeforeMs", notBeforeMs);
   if (workers !== undefined || minWorkers !== undefined) changed["gang"] = changedGang(spec.gang, changes);
   return changed as unknown as WorkloadSpec;
@@ -130,10 +154,10 @@ function changedGang(gang: GangSpec, { workers = gang.workers, minWorkers }: Wor
 
 /** The changes that have an effect on the workload, or `null` if none has. Fields of the state are compared with it. */
 export function effectiveChanges(
-  workload: Pick<Workload, "spec" | "held" | "scale">,
+  workload: Pick<Workload, "spec" | "held" | "scale" | "rollout">,
   changes: WorkloadChanges,
 ): WorkloadChanges | null {
-  const { spec } = workload;
+  const spec = declaredSpec(workload);
   const kept: Record<string, unknown> = {};
   for (const field of CHANGEABLE_FIELDS) {
     const wanted = field === "env" ? changedVariables(spec.env, changes.env) : changes[field];
@@ -146,11 +170,12 @@ export function effectiveChanges(
 
 /** The value of a field now. Holds and the number of replicas are in the state, not in the spec. */
 export function presentValue(
-  { spec, held, scale }: Pick<Workload, "spec" | "held" | "scale">,
+  { spec, held, scale, rollout }: Pick<Workload, "spec" | "held" | "scale" | "rollout">,
   field: ChangeableField,
 ): unknown {
   if (field === "hold") return held === true;
-  return field === "replicaCount" ? (scale?.replicas ?? null) : changeableValue(spec, field);
+  if (field === "replicaCount") return scale?.replicas ?? null;
+  return changeableValue(declaredSpec({ spec, ...(rollout === undefined ? {} : { rollout }) }), field);
 }
 
 function changedVariables(env: WorkloadSpec["env"], changes: WorkloadChanges["env"] = {}): WorkloadChanges["env"] {
@@ -170,7 +195,7 @@ export interface SpecDifference {
 export function specDifference(known: WorkloadSpec, wanted: WorkloadSpec): SpecDifference {
   const changes: Record<string, unknown> = {};
   for (const field of CHANGEABLE_FIELDS) {
-    if (field === "replicaCount") continue;
+    if (field === "replicaCount" || (known.kind !== "serve" && REVISION_ONLY.has(field))) continue;
     const value = field === "env" ? envDifference(known.env, wanted.env) : changeableValue(wanted, field);
     if (canonicalJson(value) !== canonicalJson(field === "env" ? {} : changeableValue(known, field)))
       changes[field] = value;
@@ -184,11 +209,36 @@ function envDifference(known: WorkloadSpec["env"], wanted: WorkloadSpec["env"]):
   return Object.fromEntries([...removed.map((name) => [name, null] as const), ...own]);
 }
 
+/** Fields that change in place in an endpoint alone, by a rollout. */
+const REVISION_ONLY: ReadonlySet<string> = new Set(["run", "dir", "ready", "servedModel", "rollout"]);
+
+/** The changes of a revision among changes of an endpoint; `null`: there are none. */
+export function revisionChangesIn(spec: WorkloadSpec, changes: WorkloadChanges): RevisionChanges | null {
+  if (spec.kind !== "serve") return null;
+  const { run, dir, ready, servedModel, env } = changes;
+  const own = {
+    ...(run === undefined ? {} : { run }),
+    ...(dir === undefined ? {} : { dir }),
+    ...(ready === undefined ? {} : { ready }),
+    ...(servedModel === undefined ? {} : { servedModel }),
+    ...(env === undefined ? {} : { env: changedEnv(spec.env, env) }),
+  };
+  return Object.keys(own).length === 0 ? null : own;
+}
+
+/** The changes without those of a revision. */
+export function plainChangesIn(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadChanges {
+  if (spec.kind !== "serve") return changes;
+  const { run: _run, dir: _dir, ready: _ready, servedModel: _model, env: _env, ...plain } = changes;
+  return plain;
+}
+
 /** Fields of the gang that changes in place cover, and the curve, which is derived at the submission. */
 const COVERED_IN_GANG: ReadonlySet<string> = new Set(["workers", "minWorkers", "throughputMilli"]);
 
 function fixedDifferences(known: WorkloadSpec, wanted: WorkloadSpec): readonly string[] {
-  const covered = (field: string): boolean => field === "gang" || Object.hasOwn(FIELDS, field);
+  const covered = (field: string): boolean =>
+    field === "gang" || (Object.hasOwn(FIELDS, field) && (known.kind === "serve" || !REVISION_ONLY.has(field)));
   return [
     ...differingKeys(known, wanted).filter((field) => !covered(field)),
     ...differingKeys(known.gang, wanted.gang)

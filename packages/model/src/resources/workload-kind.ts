@@ -42,14 +42,14 @@ export function taskCountOf(spec: WorkloadSpec): number {
 }
 
 /** Number of tasks that may have an attempt at one time; without a limit, the number of tasks. */
-export function tasksAtOnceOf({ spec, scale }: Pick<Workload, "spec" | "scale">): number {
+export function tasksAtOnceOf({ spec, scale, rollout }: Pick<Workload, "spec" | "scale" | "rollout">): number {
   switch (spec.kind) {
     case "train":
       return 1;
     case "batch":
       return spec.tasksAtOnce ?? spec.taskCount;
     case "serve":
-      return scale?.replicas ?? 0;
+      return rollout === undefined ? (scale?.replicas ?? 0) : rollout.stable + rollout.canary;
   }
 }
 

@@ -3,6 +3,7 @@ import type { AntiAffinitySpec } from "./anti-affinity.ts";
 import type { WorkerExit, Checkpoint, EndedAttempt } from "./attempt.ts";
 import type { DataSpec } from "./data.ts";
 import type { AttemptId, TeamName, WorkloadId } from "./ids.ts";
+import type { Rollout, RolloutSpec } from "./rollout.ts";
 import type { WorkloadTasks } from "./task.ts";
 
 /** Resources of one worker, all on one node. */
@@ -261,6 +262,8 @@ export type WorkloadSpec =
        * resolved at the submission, given to the replicas, and served under its name (`chat`).
        */
       readonly servedModel?: string;
+      /** Absent: a changed revision replaces the replicas one after another. */
+      readonly rollout?: RolloutSpec;
     })
   | (SpecCommon & {
       readonly kind: "batch";
@@ -304,6 +307,10 @@ export interface Workload extends WorkloadTasks {
   readonly endReason: EndReason | null;
   /** The number of replicas that the endpoint should have, and why; absent: the workload is no endpoint. */
   readonly scale?: EndpointScale;
+  /** Number of the revision that the replicas run; absent: 1. */
+  readonly revisionNumber?: number;
+  /** The rollout of the next revision; absent: none is in progress. */
+  readonly rollout?: Rollout;
   /** True while the workload is held; otherwise absent. */
   readonly held?: true;
   /** True while power is too expensive or too carbon-intensive for it; otherwise absent. */

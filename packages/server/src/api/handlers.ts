@@ -346,6 +346,19 @@ export const handlers: Handlers = {
     if (wanted === null) throw noWorkload(id);
     return { workloadId: id, wanted };
   },
+  steerRollout: async (plane, call) => {
+    const { id } = call.params;
+    const steered = {
+      kind: "steerRollout",
+      workloadId: id as WorkloadId,
+      number: null,
+      step: null,
+      action: call.body.action,
+      ground: { kind: "requested" },
+    } as const;
+    const { fields } = await command(plane, call, steered, "workloadChanged");
+    return { workloadId: id, changed: fields.length > 0 };
+  },
   listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
   getCapacityOrder: (plane, { params: { name } }) =>
     found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),

@@ -222,6 +222,7 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
   reportLoad: () => loadReport,
   decidePipelineStep: () => ({ step: "train", approved: true }),
+  steerRollout: () => ({ action: "pause" }),
   createProposal: reweighted,
   decideProposal: () => ({ verdict: "reject" }),
   createToken: () => ({ name: `t${crypto.randomUUID()}`, user: "carol", team: "lab/nlp", role: "admin" }),
@@ -233,7 +234,7 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
   const id =
     target ??
     (subject === "workload"
-      ? (name === "reportLoad" ? served : work)[isOwn ? "own" : "other"]
+      ? (name === "reportLoad" || name === "steerRollout" ? served : work)[isOwn ? "own" : "other"]
       : subject === "team"
         ? "lab/nlp"
         : subject === "schedule"

@@ -8,10 +8,11 @@ import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, AttemptId, LoadGround, ScaleTargets, Workload } from "@headroom/model";
 import type { EndpointLoad, LoadReport, ScalingState } from "@headroom/protocol";
-import { rejectionProblem, scalingSentence, type EndpointReadings } from "@headroom/views";
+import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { ColdStarts } from "./cold-starts.ts";
+import { RolloutService } from "./rollout-service.ts";
 import { LoadReports, SILENT_AFTER_MS, type TotalLoad } from "./load-reports.ts";
 
 const TICK_MS = 2_000;
@@ -41,21 +42,29 @@ interface Looked {
 export class AutoscalerService implements EndpointReadings {
   readonly #parts: AutoscalerParts;
   readonly #reports = new LoadReports();
+  readonly #rollouts: RolloutService;
   readonly #followed = new Map<string, Followed>();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
 
   constructor(parts: AutoscalerParts) {
     this.#parts = parts;
+    this.#rollouts = new RolloutService({ ...parts, reports: this.#reports });
   }
 
   start(): void {
     this.#timer = setInterval(() => void this.#lookAtAll(), TICK_MS);
     this.#timer.unref();
+    this.#rollouts.start();
   }
 
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.#rollouts.close();
+  }
+
+  rollout(workload: Workload): RolloutJudged | null {
+    return this.#rollouts.judged(workload);
   }
 
   /**

@@ -88,6 +88,11 @@ export class LoadReports {
     };
   }
 
+  /** The newest reports of all gateways. */
+  reportsOf(workloadId: string): readonly LoadReport[] {
+    return [...(this.#endpoints.get(workloadId)?.gateways.values() ?? [])].map(({ report }) => report);
+  }
+
   requestsAt(workloadId: string, address: string): number | null {
     let requests: number | null = null;
     for (const { report } of this.#endpoints.get(workloadId)?.gateways.values() ?? [])

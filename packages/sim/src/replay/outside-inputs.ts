@@ -85,6 +85,10 @@ export function changedInput(
       const workloadId = idOf(input.workloadId);
       return workloadId === null ? null : { ...input, workloadId, stopFirst: [] };
     }
+    case "steerRollout": {
+      const workloadId = idOf(input.workloadId);
+      return workloadId === null ? null : { ...input, workloadId };
+    }
     case "startExec":
       // The simulated attempts have no processes.
       return null;

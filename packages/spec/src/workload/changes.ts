@@ -5,10 +5,10 @@ import * as names from "../names.ts";
 import { replicaRange } from "./serving.ts";
 import { batch, serve, train } from "./workload.ts";
 
-const { name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
+const { dir, run, name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
 const { max, backoffMs, backoffMaxMs } = retries.unwrap().shape;
 const { taskCount: tasks } = batch.wire.shape;
-const { scale } = serve.wire.shape;
+const { ready, rollout, scale, servedModel } = serve.wire.shape;
 const size = z.int().min(1).max(limits.WORKERS_MAX);
 
 /** The fields that change. A field that is left out stays; `null` removes a value. */
@@ -34,6 +34,15 @@ export const workloadChanges = z
     replicas: replicaRange.optional().meta({ description: "Bounds of the number of replicas of an endpoint." }),
     scale: scale.unwrap().nullable().optional().meta({
       description: "Targets by which the number of replicas follows traffic; null: commands alone change it.",
+    }),
+    rollout: rollout.unwrap().nullable().optional().meta({
+      description: "Steps of rollouts of an endpoint; null: replicas are replaced one after another.",
+    }),
+    run: run.optional().meta({ description: "Command of an endpoint. A rollout changes it." }),
+    dir: dir.unwrap().optional().meta({ description: "Working directory of an endpoint. A rollout changes it." }),
+    ready: ready.unwrap().optional().meta({ description: "Readiness of an endpoint. A rollout changes it." }),
+    servedModel: servedModel.unwrap().nullable().optional().meta({
+      description: "Model of an endpoint, or an artifact; null: the name of the workload. A rollout changes it.",
     }),
     replicaCount: z
       .int()
@@ -71,5 +80,6 @@ export const recordedChanges = z
     taskCount: z.int().optional(),
     replicas: replicaRange.optional(),
     scale: scale.unwrap().nullable().optional(),
+    rollout: rollout.unwrap().nullable().optional(),
   })
   .meta({ id: "RecordedChanges" });

@@ -30,6 +30,7 @@ import { acceleratorTypes, elasticSize, gang } from "./gang.ts";
 import { model } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
 import { notify } from "./notify.ts";
+import { rollout } from "./rollout.ts";
 import { scale } from "./scale-targets.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts";
@@ -250,7 +251,7 @@ const tasksAtOnce = optional(notation.integer(1, limits.TASKS_MAX), {
 });
 
 const notes = {
-  later: ["scale", "rollout", "overflow", "image"],
+  later: ["scale", "overflow", "image"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",
@@ -393,7 +394,7 @@ export const ofStepWorkload = (written: WrittenStepWorkload, name: string, team:
 const { model: _trainedModel, elastic: _elastic, ...served } = common;
 
 export const serve = record(
-  { kind: kinds.serve, ...served, replicas, ready, scale, model: servedModel },
+  { kind: kinds.serve, ...served, replicas, ready, scale, rollout, model: servedModel },
   {
     ...notes,
     wire: (shape) =>

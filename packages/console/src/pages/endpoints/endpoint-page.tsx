@@ -12,6 +12,7 @@ import { Badge } from "../../parts/phase-badge.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { latencyText, loadText, ReadyText } from "./endpoint-texts.tsx";
+import { RolloutPanel } from "./rollout-panel.tsx";
 
 const route = getRouteApi("/endpoints/$workloadId");
 
@@ -39,6 +40,7 @@ export function EndpointPage(): ReactElement {
               <ScalingPanel endpoint={endpoint} />
               <LoadPanel load={endpoint.load} />
             </div>
+            {endpoint.rollout === null ? null : <RolloutPanel rollout={endpoint.rollout} />}
             <ReplicaPanel endpoint={endpoint} />
           </div>
         </>
@@ -132,6 +134,7 @@ function ReplicaPanel({ endpoint: { list } }: { readonly endpoint: Endpoint }): 
             <span className="font-medium">{replica.attemptId}</span>
             <Badge tone={stateOf(replica) === "ready" ? "good" : "wait"}>{stateOf(replica)}</Badge>
             <span className="text-ink-2 break-all">{replica.address ?? "no address"}</span>
+            <span className="text-ink-2">revision {replica.revision}</span>
             {replica.requests === null ? null : (
               <span className="text-ink-2">{plural(replica.requests, "request")} in progress</span>
             )}

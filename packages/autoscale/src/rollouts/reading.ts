@@ -1,0 +1,22 @@
+/** Counters of one revision of an endpoint, added over gateways. They only grow, so any two readings can be compared. */
+
+/** Sums over the natural logarithms of latencies in ms. Ratios of latencies are differences of logarithms. */
+export interface Moments {
+  readonly count: number;
+  readonly sum: number;
+  readonly sumOfSquares: number;
+}
+
+/**
+ * Latencies by stratum: requests of one stratum are alike, so a revision whose caches are cold is compared with requests
+ * of the other one that found as little in the cache. Strata are small integers.
+ */
+export type StratifiedMoments = ReadonlyMap<number, Moments>;
+
+export interface RevisionReading {
+  /** Requests that ended, and those of them that failed by the fault of the replica. */
+  readonly requests: number;
+  readonly errors: number;
+  readonly ttft: StratifiedMoments;
+  readonly tpot: StratifiedMoments;
+}

@@ -1,0 +1,121 @@
+/**
+ * Two revisions behind one pool during a rollout: the share of requests that the new one gets, and the readings of both
+ * for the verdict of the control plane. Counters begin with the rollout, so that both saw the same traffic.
+ */
+
+/** The rollout of the endpoint that a pool follows, as the control plane lists it. */
+export interface FollowedRollout {
+  readonly number: number;
+  /** Share of the requests for the new revision, in thousandths; `null`: all replicas are alike. */
+  readonly weightMilli: number | null;
+  /** Ids of the replicas of the new revision. */
+  readonly canary: ReadonlySet<string>;
+}
+
+export interface EndedStream {
+  readonly replicaId: string;
+  readonly firstTokenMs: number;
+  /** NaN: the answer had one token. */
+  readonly perTokenMs: number;
+  /** Prompt tokens that were not in the replica's cache. */
+  readonly uncachedTokens: number;
+  /** Requests in progress at the replica. */
+  readonly busyCount: number;
+}
+
+type Stratum = [stratum: number, count: number, sum: number, sumOfSquares: number];
+
+export interface RevisionCounters {
+  readonly requests: number;
+  readonly errors: number;
+  readonly ttft: readonly Readonly<Stratum>[];
+  readonly tpot: readonly Readonly<Stratum>[];
+}
+
+export interface RolloutCounters {
+  readonly number: number;
+  readonly canary: RevisionCounters;
+  readonly baseline: RevisionCounters;
+}
+
+/** Two strata for each power of two of uncached tokens; one for each power of two of requests in progress. */
+const TTFT_STRATA_MAX = 48;
+const TPOT_STRATA_MAX = 16;
+/** Latencies of this many first streams of a replica do not count: it compiles kernels and fills its caches. */
+const WARM_UP_STREAMS = 20;
+const REPLICAS_MAX = 1_000;
+
+class Counters implements RevisionCounters {
+  requests = 0;
+  errors = 0;
+  readonly ttft: Stratum[] = [];
+  readonly tpot: Stratum[] = [];
+}
+
+export class RolloutSplit {
+  #rollout: FollowedRollout;
+  readonly #canary = new Counters();
+  readonly #baseline = new Counters();
+  readonly #streams = new Map<string, number>();
+
+  constructor(rollout: FollowedRollout) {
+    this.#rollout = rollout;
+  }
+
+  get number(): number {
+    return this.#rollout.number;
+  }
+
+  set rollout(rollout: FollowedRollout) {
+    this.#rollout = rollout;
+  }
+
+  /**
+   * Replicas that do not get this request. A session stays with its revision, because its prefixes are cached there; as
+   * the weight grows, sessions only move to the new one. `draw` is uniform over 32 bits.
+   */
+  excluded(replicaIds: Iterable<string>, sessionHash: number | undefined, draw: () => number): readonly string[] {
+    const { weightMilli, canary } = this.#rollout;
+    if (weightMilli === null) return [];
+    const isForCanary = (sessionHash ?? draw()) % 1000 < weightMilli;
+    return [...replicaIds].filter((id) => canary.has(id) !== isForCanary);
+  }
+
+  /** A request to a replica ended by itself, or failed by the fault of the replica. */
+  ended(replicaId: string, isFailed: boolean): void {
+    const counters = this.#countersOf(replicaId);
+    counters.requests++;
+    if (isFailed) counters.errors++;
+  }
+
+  observe({ replicaId, firstTokenMs, perTokenMs, uncachedTokens, busyCount }: EndedStream): void {
+    const streams = (this.#streams.get(replicaId) ?? 0) + 1;
+    if (streams === 1 && this.#streams.size >= REPLICAS_MAX) return;
+    this.#streams.set(replicaId, streams);
+    if (streams <= WARM_UP_STREAMS) return;
+    const counters = this.#countersOf(replicaId);
+    add(counters.ttft, Math.floor(2 * Math.log2(Math.max(1, uncachedTokens))), TTFT_STRATA_MAX, firstTokenMs);
+    if (perTokenMs >= 0) add(counters.tpot, Math.floor(Math.log2(Math.max(1, busyCount))), TPOT_STRATA_MAX, perTokenMs);
+  }
+
+  counters(): RolloutCounters {
+    return { number: this.number, canary: this.#canary, baseline: this.#baseline };
+  }
+
+  #countersOf(replicaId: string): Counters {
+    return this.#rollout.canary.has(replicaId) ? this.#canary : this.#baseline;
+  }
+}
+
+/** A latency below a hundredth of a millisecond is one of the clock. */
+const LATENCY_MIN_MS = 0.01;
+
+function add(strata: Stratum[], stratum: number, strataMax: number, ms: number): void {
+  const at = Math.min(strataMax - 1, stratum);
+  const value = Math.log(Math.max(LATENCY_MIN_MS, ms));
+  let counted = strata.find(([each]) => each === at);
+  if (counted === undefined) strata.push((counted = [at, 0, 0, 0]));
+  counted[1]++;
+  counted[2] += value;
+  counted[3] += value * value;
+}

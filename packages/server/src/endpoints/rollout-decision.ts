@@ -1,0 +1,101 @@
+/**
+ * The next action on a rollout: by its verdict, its deadline, and the replicas that it has. Pure. A rollout that nobody looks
+ * after ends: the new revision is promoted step by step, or rolled back at the deadline. Too few requests never advance it.
+ */
+import { rolloutVerdict } from "@headroom/autoscale";
+import type { RolloutMargins as Margins, RolloutVerdict } from "@headroom/autoscale";
+import { revisionNumberOf } from "@headroom/model";
+import type {
+  Attempt,
+  RolloutAction,
+  RolloutFigureGround,
+  RolloutGround,
+  RolloutMargins,
+  Workload,
+} from "@headroom/model";
+import type { RolloutReadings } from "./rollout-readings.ts";
+
+/** Time without a place for a new replica after which a present one may stop first. */
+const NO_ROOM_MS = 30_000;
+
+export interface RolloutDecision {
+  readonly action: RolloutAction;
+  readonly ground: RolloutGround;
+}
+
+interface RolloutFacts {
+  readonly nowMs: number;
+  readonly active: readonly Attempt[];
+  readonly verdict: RolloutVerdict | null;
+}
+
+/** `null`: the rollout stays as it is. */
+export function rolloutDecision(workload: Workload, { nowMs, active, verdict }: RolloutFacts): RolloutDecision | null {
+  const { rollout, spec } = workload;
+  if (rollout === undefined || spec.kind !== "serve" || rollout.isReversed === true) return null;
+  if (verdict?.kind === "worse") return { action: "rollBack", ground: verdictGround(verdict) };
+  if (nowMs >= rollout.deadlineAtMs)
+    return { action: "rollBack", ground: { kind: "deadline", afterMs: rollout.deadlineAtMs - rollout.startedAtMs } };
+  const own = active.filter((attempt) => revisionNumberOf(attempt) === rollout.number && attempt.stop === null);
+  if (rollout.steps === undefined) return squeezeIn(workload, { nowMs, own });
+  if (rollout.isFinal === true || rollout.isPaused === true || verdict?.kind !== "good") return null;
+  const ready = own.filter((attempt) => attempt.ready !== undefined).length;
+  const everyMs = spec.rollout?.everyMs ?? 0;
+  if (ready < rollout.canary || nowMs - Math.max(rollout.stepAtMs, readyAtMs(own)) < everyMs) return null;
+  return { action: "advance", ground: verdictGround(verdict) };
+}
+
+/** A step lasts from the time when the replicas of the step were ready. */
+const readyAtMs = (own: readonly Attempt[]): number => Math.max(0, ...own.map(({ ready }) => ready?.atMs ?? 0));
+
+/** Where a fleet is full, a replica must stop before its successor has a place. */
+function squeezeIn(
+  { rollout, scale }: Workload,
+  { nowMs, own }: { readonly nowMs: number; readonly own: readonly Attempt[] },
+): RolloutDecision | null {
+  if (rollout === undefined || rollout.isSqueezed === true || own.length >= rollout.canary) return null;
+  const lastAtMs = Math.max(
+    rollout.startedAtMs,
+    scale?.atMs ?? 0,
+    ...own.map(({ placedAtMs, ready }) => ready?.atMs ?? placedAtMs),
+  );
+  return nowMs - lastAtMs < NO_ROOM_MS
+    ? null
+    : { action: "squeeze", ground: { kind: "noRoom", forMs: nowMs - lastAtMs } };
+}
+
+/** The verdict of the readings; `null`: there are none, or the rollout has no steps. */
+export function verdictOn({ spec, rollout }: Workload, readings: RolloutReadings | null): RolloutVerdict | null {
+  if (readings === null || spec.kind !== "serve" || rollout?.steps === undefined) return null;
+  return rolloutVerdict(readings.canary, readings.baseline, marginsOf(spec.rollout?.abort ?? usualMargins));
+}
+
+/** The steps were removed from the spec during the rollout. */
+const usualMargins: RolloutMargins = { errorRateMilli: 10 };
+
+const marginsOf = ({ errorRateMilli, ttftMilli, tpotMilli }: RolloutMargins): Margins => ({
+  errorRate: shareOf(errorRateMilli),
+  ttft: shareOf(ttftMilli),
+  tpot: shareOf(tpotMilli),
+});
+const shareOf = (milli: number | undefined): number | null => (milli === undefined ? null : milli / 1000);
+
+const verdictGround = (verdict: RolloutVerdict): RolloutGround => ({
+  kind: "verdict",
+  requests: verdict.requests,
+  figures: figureGrounds(verdict),
+});
+
+/** The figures in whole thousandths: events hold integers. */
+export const figureGrounds = ({ figures }: RolloutVerdict): readonly RolloutFigureGround[] =>
+  figures.map(({ figure, canary, baseline, margin, evidence }) => ({
+    figure,
+    canaryMilli: milliOf(canary),
+    baselineMilli: milliOf(baseline),
+    marginMilli: Math.round(1000 * margin),
+    evidenceMilli: Math.min(EVIDENCE_MILLI_MAX, Math.round(1000 * evidence)),
+  }));
+
+const EVIDENCE_MILLI_MAX = 1_000_000;
+const milliOf = (value: number | null): number | null =>
+  value === null || !Number.isFinite(value) ? null : Math.round(1000 * Math.min(value, 1e9));
