@@ -17,7 +17,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { findPlacement } from "./place.ts";
 
 /** Nodes of one order, real or considered. They stand in fabric domains of their own: their places are not known. */
-export interface ExpectedNodes {
+interface ExpectedNodes {
   readonly pool: Pool;
   readonly shape: NodeShape;
   /** Name of the order. No name of a node contains a space, so names of expected nodes do. */

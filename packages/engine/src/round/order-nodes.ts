@@ -52,10 +52,10 @@ export function orderForWaiting(batch: Batch, pools: readonly Pool[]): ReadonlyS
   const needed = new Set(reservationsOf(world).flatMap(({ placement }) => placement.workers.map(({ node }) => node)));
   if (!world.queue.hasRequests) return needed;
   const open = pools.flatMap((pool) => openPool(batch, pool) ?? []);
-  const isComing = [...world.state.capacityOrders.values()].some(isOutstanding);
-  if (open.length === 0 && !isComing) return needed;
+  const isExpecting = [...world.state.capacityOrders.values()].some(isOutstanding);
+  if (open.length === 0 && !isExpecting) return needed;
   const buckets = world.queue.waitingClasses().filter(({ request }) => !request.isGrowth);
-  if (!isComing && !anyMayBurst(batch, buckets, open)) return needed;
+  if (!isExpecting && !anyMayBurst(batch, buckets, open)) return needed;
   const search = new OrderSearch(batch, open);
   const order = queueOrder(world, buckets);
   for (let head = order.first(); head !== null && !search.isOver; head = order.first()) {

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { readSecret } from "../executors/secret-references.ts";
 import type { Provisioner } from "./provisioner-file.ts";
 
-export type ProvisionerVerb = "create" | "state" | "release";
+type ProvisionerVerb = "create" | "state" | "release";
 
 /** The order as a provisioner sees it. `id` is the same in all calls about the order. */
 export interface OrderRequestBody {

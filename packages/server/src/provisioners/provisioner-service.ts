@@ -33,7 +33,7 @@ interface Conversation {
   failures: number;
 }
 
-/** What an order needs from its provisioner now. */
+/** The next call about an order. */
 interface Errand {
   readonly name: string;
   readonly provisioner: string;

@@ -4,7 +4,7 @@ import type { CapacityOrder, NodeId, NodeSpec, WorkloadId } from "@headroom/mode
 import type { ReadonlyState } from "@headroom/engine";
 import { orderedNodes } from "@headroom/explain";
 
-export interface ComingNode {
+interface ComingNode {
   readonly atMs: number;
   readonly node: NodeSpec;
 }

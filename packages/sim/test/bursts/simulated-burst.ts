@@ -26,7 +26,7 @@ const BATCHES_MAX = 20_000;
 
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };
 
-export interface BurstResult {
+interface BurstResult {
   readonly problems: readonly string[];
   readonly orders: number;
   readonly gangs: number;
