@@ -6,6 +6,7 @@
 import type { ExecAccepted, ExecInput, ExecOutput, ExecRequestInput, ExecStarted } from "./exec.ts";
 import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { CapacityHistory } from "./capacity-history.ts";
+import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type {
@@ -248,6 +249,7 @@ export interface HeadroomClient {
   /** Newest readings of all accelerators, page by page, in the order in which the nodes joined. */
   acceleratorReadings(page?: PageRequest, options?: CallOptions): Promise<Page<NodeReadings>>;
   /** Newest readings of a node's accelerators, and their history. */
+  series(query: SeriesQuery, options?: CallOptions): Promise<SubjectSeries>;
   nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;

@@ -451,6 +451,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     listNodes: (page, options) => http.call(o.listNodes, { query: { ...page }, options }),
     getNode: (id, options) => http.call(o.getNode, { params: { id }, options }),
     acceleratorReadings: (page, options) => http.call(o.acceleratorReadings, { query: { ...page }, options }),
+    series: (query, options) => http.call(o.series, { query: { ...query }, options }),
     nodeTelemetry: (id, query, options) => http.call(o.nodeTelemetry, { params: { id }, query: { ...query }, options }),
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),

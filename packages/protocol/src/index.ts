@@ -14,6 +14,7 @@ export * from "./capacity-order.ts";
 export * from "./endpoint.ts";
 export * from "./rollout.ts";
 export * from "./capacity-history.ts";
+export * from "./series.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";
 export * from "./event.ts";

@@ -22,6 +22,7 @@ import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
 import { artifactOperations } from "./artifact-operations.ts";
 import { orderOperations } from "./order-operations.ts";
+import { seriesQuery, subjectSeries } from "./series.ts";
 import { pipelineOperations } from "./pipeline-operations.ts";
 import { proposalOperations } from "./proposal-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
@@ -159,6 +160,17 @@ export const operations = {
     {
       permission: "fleet.read",
       subject: "teams",
+    },
+  ),
+  series: operation(
+    "GET /v1/series",
+    "Amounts of the fleet, a pool, a team, a node or an endpoint over up to 30 days",
+    subjectSeries,
+    {
+      permission: "fleet.read",
+      subject: "teams",
+      query: seriesQuery,
+      problems: ["unknownTeamName", "unknownPoolName", "unknownNode", "unknownWorkload", "overloaded"],
     },
   ),
   listNodes: operation("GET /v1/nodes", "Nodes, with the attempts on their accelerators", nodePage, {

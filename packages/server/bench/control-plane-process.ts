@@ -62,6 +62,7 @@ const telemetry = new Telemetry({
 const driver = await open(config);
 await registerMachine(driver, [executor]);
 await preload(driver, config);
+const accelerators = new AcceleratorSampler({ driver, telemetry, executors: new Map(), log, nowMs: () => Date.now() });
 const plane = {
   driver,
   telemetry,
@@ -89,8 +90,15 @@ const plane = {
     nowMs: () => Date.now(),
     tellOwner: () => Promise.resolve(),
   }),
-  accelerators: new AcceleratorSampler({ driver, telemetry, executors: new Map(), log, nowMs: () => Date.now() }),
-  capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
+  accelerators,
+  capacity: new CapacityService({
+    home: config.home,
+    driver,
+    telemetry,
+    readings: accelerators.readings,
+    log,
+    nowMs: () => Date.now(),
+  }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   execs: new ExecSessions(),
   mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now(), onPoints: () => undefined }),

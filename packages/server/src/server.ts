@@ -253,18 +253,19 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
   const tokens = new AccessTokens({ home, nowMs });
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   const notificationChannels = (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []);
+  const accelerators = new AcceleratorSampler({
+    driver,
+    telemetry,
+    executors: executors.executors,
+    log,
+    nowMs,
+    ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
+  });
   return {
     driver,
     telemetry,
     notificationChannels,
-    accelerators: new AcceleratorSampler({
-      driver,
-      telemetry,
-      executors: executors.executors,
-      log,
-      nowMs,
-      ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
-    }),
+    accelerators,
     executors: executors.executors,
     executorService: executors,
     gate: new Gate({ token, hostNames: own, tokens, nowMs }),
@@ -281,7 +282,15 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       nowMs,
       tellOwner: async (run) => notifier.send(slowRunMessage(run, driver.status().sequence, nowMs())),
     }),
-    capacity: new CapacityService({ home, driver, log, nowMs }),
+    capacity: new CapacityService({
+      home,
+      driver,
+      telemetry,
+      readings: accelerators.readings,
+      log,
+      nowMs,
+      everyMs: readingsEveryMs,
+    }),
     forecast: new ForecastService({ driver, nowMs }),
     execs: new ExecSessions(),
     mlflow: new MlflowService({

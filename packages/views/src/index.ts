@@ -34,7 +34,7 @@ export * from "./plain-text.ts";
 export * from "./proposal-effect.ts";
 export { proposalPhaseText, proposalRuleText, proposedChangeText } from "./proposal-text.ts";
 export * from "./proposal-view.ts";
-export { readableHistory, type ReadableTeams } from "./readable-teams.ts";
+export { isReadable, readableHistory, type ReadableTeams } from "./readable-teams.ts";
 export { TeamReader } from "./team-reader.ts";
 export * from "./replay-view.ts";
 export * from "./quota-warnings.ts";
@@ -70,7 +70,18 @@ export type { MeasuredAttempt } from "./telemetry/accelerator-readings.ts";
 export { AcceleratorSeries } from "./telemetry/accelerator-series.ts";
 export type { ReadingValues } from "./telemetry/accelerator-series.ts";
 export { NewestReports } from "./telemetry/newest-reports.ts";
-export { SERIES_POINTS_MAX } from "./telemetry/series.ts";
+export { pointsBetween, Series, SERIES_POINTS_MAX } from "./telemetry/series.ts";
+export type { StoredSeries } from "./telemetry/series.ts";
+export {
+  acceleratorIndexOf,
+  acceleratorSample,
+  acceleratorSubject,
+  seriesUnits,
+  subjectSamples,
+} from "./telemetry/subject-samples.ts";
+export type { SubjectSample } from "./telemetry/subject-samples.ts";
+export { seriesView } from "./telemetry/series-view.ts";
+export { SubjectRecorder } from "./telemetry/subject-recorder.ts";
 export { changeForecastView, type ChangeForecastView } from "./change-forecast.ts";
 export { changesRefusal, changesText, engineChanges, fieldChanges } from "./workload-changes.ts";
 export { activeAttemptView, endSentence, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";

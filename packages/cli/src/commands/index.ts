@@ -32,6 +32,7 @@ import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
 import { mcpCommand } from "./mcp.ts";
 import { metricsCommand } from "./metrics.ts";
+import { seriesCommand } from "./series.ts";
 import { modelCommand } from "./model.ts";
 import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
@@ -71,6 +72,7 @@ export const commands: readonly CommandDefinition[] = [
   showCommand,
   historyCommand,
   metricsCommand,
+  seriesCommand,
   logsCommand,
   attachCommand,
   execCommand,

@@ -12,7 +12,7 @@ interface MetricsCommandOptions {
 }
 
 /** Number of points of a series that a terminal shows. */
-const POINTS_SHOWN = 20;
+export const POINTS_SHOWN = 20;
 const POINTS_MAX = 600;
 
 export const metricsCommand = defineCommand<MetricsCommandOptions>({
@@ -62,9 +62,12 @@ export const metricsCommand = defineCommand<MetricsCommandOptions>({
   },
 });
 
-const rightOf = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
+export const rightOf = (title: string): { readonly title: string; readonly align: "right" } => ({
+  title,
+  align: "right",
+});
 
-function pointsOf(text: string | undefined): number {
+export function pointsOf(text: string | undefined): number {
   if (text === undefined) return POINTS_SHOWN;
   const points = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
   if (points < 1 || points > POINTS_MAX)

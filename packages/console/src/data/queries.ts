@@ -36,6 +36,17 @@ export const fleetQuery = (client: HeadroomClient) =>
 export const capacityHistoryQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["capacity history"], queryFn: ({ signal }) => client.capacityHistory({ signal }) });
 
+/** Interval in ms. Subjects are sampled once a minute, and no event announces it. */
+const SERIES_EVERY_MS = 60_000;
+const SERIES_POINTS = 300;
+
+export const subjectSeriesQuery = (client: HeadroomClient, subject: string) =>
+  queryOptions({
+    queryKey: ["series", subject],
+    queryFn: ({ signal }) => client.series({ subject, points: SERIES_POINTS }, { signal }),
+    refetchInterval: SERIES_EVERY_MS,
+  });
+
 export const nodesQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["nodes"],

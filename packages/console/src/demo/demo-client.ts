@@ -151,6 +151,7 @@ type Reading = Pick<
   | "waste"
   | "fleet"
   | "capacityHistory"
+  | "series"
   | "listNodes"
   | "endpoints"
   | "listCapacityOrders"
@@ -259,6 +260,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
       views.wasteView(engine, query.workload ?? null, { telemetryOf: telemetry.newest.telemetryOf }),
     defragmentation: async () => views.defragmentationView(engine),
     capacityHistory: async () => world.capacity.history,
+    series: async (query) => world.subjects.view(query),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
     ...orderReading(world),

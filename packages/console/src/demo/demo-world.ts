@@ -9,7 +9,7 @@ import { ProblemError } from "@headroom/protocol";
 import type { NodeTelemetry, NodeTelemetryQuery } from "@headroom/protocol";
 import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
-import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/views";
+import { CapacityRecorder, eventEnvelope, rejectionProblem, SubjectRecorder } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
 import { demoArtifacts } from "./demo-artifacts.ts";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
@@ -70,6 +70,7 @@ export class DemoWorld {
   readonly #simulation: Simulation<Recorder>;
   readonly #progress: DemoProgress;
   readonly capacity = new CapacityRecorder();
+  readonly subjects = new SubjectRecorder();
   readonly telemetry = new DemoTelemetry();
   readonly #readings = new DemoReadings();
   #commandCount = 0;
@@ -116,6 +117,7 @@ export class DemoWorld {
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       this.capacity.sampleIfDue(this.engine, this.nowMs);
       this.#readings.sampleIfDue(this.engine, this.telemetry.newest);
+      this.subjects.sampleIfDue(this.engine, () => this.readings(), this.nowMs);
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
       this.telemetry.record(signals, this.engine.state, this.nowMs);

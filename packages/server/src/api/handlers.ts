@@ -61,6 +61,7 @@ import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
+import { seriesOf } from "./series.ts";
 import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import {
@@ -326,6 +327,7 @@ export const handlers: Handlers = {
   getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),
   acceleratorReadings: ({ driver, accelerators }, { query }) =>
     driver.read((engine) => accelerators.readings.page(engine, query)),
+  series: (plane, { query, principal }) => seriesOf(plane, query, principal),
   nodeTelemetry: (plane, { params: { id }, query }) => nodeTelemetry(plane, id, query),
   drainNode: async (plane, call) => {
     const wanted = { kind: "drainNode", nodeId: call.params.id as NodeId, running: call.body.running } as const;

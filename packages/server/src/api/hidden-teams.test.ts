@@ -39,7 +39,7 @@ beforeAll(async () => {
   }));
   const times = { minutes: [0], hours: [3], daysOfMonth: [1], months: [1], daysOfWeek: [0] };
   const gang = { accelerators: 2 };
-  const others = { kind: "train", team: `${MARK}-other`, run: "sleep 60", gang, walltimeMs: 3_600_000 } as const;
+  const others = { kind: "train", team: `${MARK}-other`, run: "sleep 240", gang, walltimeMs: 3_600_000 } as const;
   const schedules = [
     { name: `${MARK}-nightly`, times, concurrency: "forbid", spec: { ...others, name: `${MARK}-run` } },
   ];

@@ -1,24 +1,30 @@
 /**
- * Samples the fleet's capacity on a timer and saves the samples in a file of the state directory, so that a restart
- * does not lose the samples of the day.
+ * Samples the fleet on a timer: its capacity, which is saved in a file of the state directory so that a restart does not lose the samples
+ * of the day, and the amounts of all subjects, which go to the telemetry store.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { capacityHistory } from "@headroom/protocol";
 import type { CapacityHistory, CapacitySample } from "@headroom/protocol";
-import { CapacityRecorder } from "@headroom/views";
+import { CapacityRecorder, subjectSamples } from "@headroom/views";
+import type { AcceleratorReadings } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 const FILE = "capacity-history.json";
-/** Interval of the timer in ms. The recorder decides whether a sample is due. */
+/** Interval of the timer in ms. The recorder of the capacity decides whether a sample is due. */
 const LOOK_EVERY_MS = 60_000;
 
 interface CapacityServiceOptions {
   readonly home: string;
   readonly driver: Driver;
+  readonly telemetry: Pick<Telemetry, "recordSubjects">;
+  readonly readings: AcceleratorReadings;
   readonly log: DriverLog;
   readonly nowMs: () => number;
+  /** Interval of the timer in ms, for tests; default one minute. */
+  readonly everyMs?: number | undefined;
 }
 
 export class CapacityService {
@@ -29,7 +35,7 @@ export class CapacityService {
   constructor(options: CapacityServiceOptions) {
     this.#options = options;
     this.#recorder = new CapacityRecorder(savedSamples(options.home));
-    this.#timer = setInterval(() => void this.#sample(), LOOK_EVERY_MS);
+    this.#timer = setInterval(() => void this.#sample(), options.everyMs ?? LOOK_EVERY_MS);
     this.#timer.unref();
     void this.#sample();
   }
@@ -43,9 +49,13 @@ export class CapacityService {
   }
 
   async #sample(): Promise<void> {
-    const { driver, home, log, nowMs } = this.#options;
+    const { driver, home, log, nowMs, readings, telemetry } = this.#options;
     try {
-      const isNew = await driver.read((engine) => this.#recorder.sampleIfDue(engine, nowMs()));
+      const { isNew, samples } = await driver.read((engine) => ({
+        isNew: this.#recorder.sampleIfDue(engine, nowMs()),
+        samples: subjectSamples(engine, readings, nowMs()),
+      }));
+      telemetry.recordSubjects(samples);
       if (isNew) save(home, this.#recorder.history);
     } catch (error) {
       // A failed save must not fail the control plane; the next sample tries again.

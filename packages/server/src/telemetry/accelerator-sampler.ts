@@ -6,17 +6,17 @@
 import type { AttemptId } from "@headroom/model";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
 import type { NodeReadings } from "@headroom/protocol";
-import { AcceleratorReadings, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";
+import { AcceleratorReadings, acceleratorSample, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";
+import type { SubjectSample } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
-import type { AcceleratorSample } from "./telemetry-messages.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 const READ_EVERY_MS = 15_000;
 
 export interface AcceleratorSamplerOptions {
   readonly driver: Pick<Driver, "read" | "observe">;
-  readonly telemetry: Pick<Telemetry, "recordReadings" | "measured">;
+  readonly telemetry: Pick<Telemetry, "recordSubjects" | "measured">;
   readonly executors: ReadonlyMap<string, Executor>;
   readonly log: DriverLog;
   /** Interval in ms between readings, for tests; default 15 s. */
@@ -70,7 +70,7 @@ export class AcceleratorSampler {
       this.readings.record(nodes, engine);
       return measuredAttempts(engine, this.readings, atMs);
     });
-    telemetry.recordReadings(nodes.flatMap((node) => samplesOf(node, atMs)));
+    telemetry.recordSubjects(nodes.flatMap((node) => samplesOf(node, atMs)));
     for (const { attemptId, report } of attempts) {
       telemetry.measured.set(attemptId, atMs + READINGS_FRESH_MS);
       // A reading goes to the telemetry store and never waits in the inbox; the next one replaces it.
@@ -103,8 +103,8 @@ const nodeAt = ({ node, source, accelerators, problem }: ReadNode, atMs: number)
   accelerators: [...accelerators],
 });
 
-const samplesOf = ({ node, accelerators }: NodeReadings, atMs: number): AcceleratorSample[] =>
-  accelerators.map(({ index, fault: _fault, ...values }) => [node, index, atMs, values]);
+const samplesOf = ({ node, accelerators }: NodeReadings, atMs: number): SubjectSample[] =>
+  accelerators.map(({ index, fault: _fault, ...values }) => acceleratorSample(node, index, atMs, values));
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

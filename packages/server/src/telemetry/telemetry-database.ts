@@ -1,24 +1,24 @@
 /**
- * Telemetry in SQLite: one row for each attempt and each accelerator, with its rolled-up series as text. No decision
+ * Telemetry in SQLite: one row for each attempt and each other subject, with its rolled-up series as text. No decision
  * depends on this data, so commits are not synced, and an unusable database is put aside and created again.
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AttemptId } from "@headroom/model";
-import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
-import { AttemptSeries } from "@headroom/views";
-import type { NewestReport, TelemetrySample } from "@headroom/views";
-import { ACCELERATOR_SCHEMA, AcceleratorRows } from "./accelerator-rows.ts";
+import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
+import { AttemptSeries, seriesView } from "@headroom/views";
+import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
+import { moveAccelerators, SERIES_SCHEMA, SeriesRows } from "./series-rows.ts";
 import type {
-  AcceleratorSample,
   AttemptSample,
   MetricsRequest,
   ReadingsRequest,
+  SeriesRequest,
   TelemetryRules,
   TelemetryThreadData,
 } from "./telemetry-messages.ts";
 
-const FORMAT = 1;
+const FORMAT = 2;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS attempts (
     position INTEGER PRIMARY KEY,
@@ -29,7 +29,7 @@ const SCHEMA = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS attempts_of_workload ON attempts (workload_id, position);
   CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (newest_ms);
-  ${ACCELERATOR_SCHEMA}
+  ${SERIES_SCHEMA}
   PRAGMA user_version = ${FORMAT};
 `;
 /** Maximum number of attempts written at once: some milliseconds of this thread, and all of 10,000 attempts in 80 s. */
@@ -59,7 +59,7 @@ export class TelemetryDatabase {
   #problems: string[] = [];
   /** Reports that are not written to a row yet, by attempt; the attempt whose first report is oldest comes first. */
   readonly #gathered = new Map<AttemptId, Gathered>();
-  readonly #accelerators = new AcceleratorRows();
+  readonly #subjects = new SeriesRows();
 
   constructor({ file, rules, isExpected }: TelemetryThreadData) {
     this.#file = file;
@@ -87,12 +87,16 @@ export class TelemetryDatabase {
     }
   }
 
-  addReadings(samples: readonly AcceleratorSample[]): void {
-    this.#accelerators.add(samples);
+  addSubjects(samples: readonly SubjectSample[]): void {
+    this.#subjects.add(samples);
   }
 
   readings(request: ReadingsRequest): readonly AcceleratorHistory[] {
-    return this.#orNew(() => this.#accelerators.read(this.#database, request));
+    return this.#orNew(() => this.#subjects.readNode(this.#database, request));
+  }
+
+  series({ subject, ...range }: SeriesRequest): SubjectSeries {
+    return this.#orNew(() => seriesView(subject, this.#subjects.read(this.#database, subject), range));
   }
 
   flush(nowMs: number, all: boolean): void {
@@ -104,7 +108,7 @@ export class TelemetryDatabase {
         due.push(entry);
       }
       if (due.length > 0) this.#write(due);
-      this.#accelerators.flush(this.#database, { nowMs, all, max: FLUSHED_PER_TURN });
+      this.#subjects.flush(this.#database, { nowMs, all, max: FLUSHED_PER_TURN });
       this.#trim(nowMs);
     });
   }
@@ -182,11 +186,7 @@ export class TelemetryDatabase {
 
   /** Removes rows by age, then by size. One call removes a part of the surplus, and the next call continues. */
   #trim(nowMs: number): void {
-    this.#database
-      .prepare(
-        "DELETE FROM accelerators WHERE position IN (SELECT position FROM accelerators WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?)",
-      )
-      .run(nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);
+    this.#subjects.trim(this.#database, nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);
     const oldest = "SELECT position FROM attempts WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?";
     const remove = this.#database.prepare(`DELETE FROM attempts WHERE position IN (${oldest})`);
     remove.run(nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);
@@ -239,6 +239,7 @@ function openFile(file: string): DatabaseSync {
     const format = Number(database.prepare("PRAGMA user_version").get()?.["user_version"] ?? 0);
     if (format > FORMAT) throw new Error(`it has format ${format}, this version reads ${FORMAT}`);
     database.exec(SCHEMA);
+    moveAccelerators(database);
     database.prepare("SELECT position FROM attempts ORDER BY newest_ms LIMIT 1").get();
     return database;
   } catch (error) {

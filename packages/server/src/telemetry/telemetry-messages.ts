@@ -1,6 +1,6 @@
 import type { AttemptId } from "@headroom/model";
-import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
-import type { MetricsRange, NewestReport, ReadingValues, TelemetrySample } from "@headroom/views";
+import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
+import type { MetricsRange, NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
   /** Maximum age in ms of a series' newest report; older series are removed. */
@@ -20,10 +20,12 @@ export interface TelemetryThreadData {
 
 export type AttemptSample = readonly [attemptId: AttemptId, workloadId: string, sample: TelemetrySample];
 
-export type AcceleratorSample = readonly [node: string, accelerator: number, atMs: number, values: ReadingValues];
-
 export interface ReadingsRequest extends MetricsRange {
   readonly node: string;
+}
+
+export interface SeriesRequest extends MetricsRange {
+  readonly subject: string;
 }
 
 export interface MetricsRequest extends MetricsRange {
@@ -37,8 +39,9 @@ export interface MetricsRequest extends MetricsRange {
 
 export type TelemetryRequest =
   | { readonly kind: "add"; readonly samples: readonly AttemptSample[] }
-  | { readonly kind: "addReadings"; readonly samples: readonly AcceleratorSample[] }
+  | { readonly kind: "addSubjects"; readonly samples: readonly SubjectSample[] }
   | { readonly kind: "readings"; readonly request: ReadingsRequest }
+  | { readonly kind: "series"; readonly request: SeriesRequest }
   /** Writes due reports; `all`: all reports that are not written yet. */
   | { readonly kind: "flush"; readonly nowMs: number; readonly all: boolean }
   | { readonly kind: "read"; readonly request: MetricsRequest }
@@ -50,6 +53,7 @@ export interface TelemetryAnswer {
   readonly problems: readonly string[];
   readonly page?: Page<AttemptMetrics>;
   readonly history?: readonly AcceleratorHistory[];
+  readonly series?: SubjectSeries;
   readonly newest?: readonly (readonly [AttemptId, NewestReport])[];
   readonly bytes: number;
 }

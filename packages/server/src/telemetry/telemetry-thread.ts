@@ -5,16 +5,18 @@ import type { TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./t
 
 const database = new TelemetryDatabase(workerData as TelemetryThreadData);
 
-function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newest" | "history"> {
+function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newest" | "history" | "series"> {
   switch (request.kind) {
     case "add":
       database.add(request.samples);
       return {};
-    case "addReadings":
-      database.addReadings(request.samples);
+    case "addSubjects":
+      database.addSubjects(request.samples);
       return {};
     case "readings":
       return { history: database.readings(request.request) };
+    case "series":
+      return { series: database.series(request.request) };
     case "flush":
       database.flush(request.nowMs, request.all);
       return {};

@@ -1,7 +1,10 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
 import { attemptId } from "@headroom/model";
+import { acceleratorSample } from "@headroom/views";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TelemetryDatabase } from "./telemetry-database.ts";
 import type { AttemptSample, MetricsRequest, TelemetryRules } from "./telemetry-messages.ts";
@@ -23,6 +26,15 @@ const progress = (attempt: string, atMs: number, step = 1): AttemptSample => [
   attempt.slice(0, attempt.indexOf(".")),
   { kind: "progress", atMs, step, totalSteps: 100, metrics: { loss: 1 } },
 ];
+
+const reading = {
+  busyMilli: 500,
+  memoryUsedMib: null,
+  memoryTotalMib: null,
+  temperatureC: 60,
+  powerMilliwatts: null,
+  errorCount: null,
+};
 
 const of = (workloadId: string, more: Partial<MetricsRequest> = {}): MetricsRequest => ({
   workloadId,
@@ -50,6 +62,42 @@ describe("the telemetry store", () => {
       ["w1.1", { progress: { atMs: 4_000, step: 3, totalSteps: 100, metrics: { loss: 1 } }, utilization: null }],
     ]);
     again.close();
+  });
+
+  it("gives the series of a subject before and after it was written, and of accelerators by node", () => {
+    const database = opened();
+    const held = (atMs: number, value: number) => ({ subject: "team:research", atMs, values: { held: value } });
+    database.addSubjects([held(60_000, 4), acceleratorSample("n1", 10, 60_000, reading), held(120_000, 6)]);
+    database.addSubjects([acceleratorSample("n1", 2, 60_000, reading), acceleratorSample("n1#1", 0, 60_000, reading)]);
+    const expected = {
+      subject: "team:research",
+      atMs: [60_000, 120_000],
+      metrics: [{ name: "held", unit: "accelerators", values: [4, 6] }],
+    };
+    expect(database.series({ subject: "team:research", points: 300 })).toEqual(expected);
+    database.close();
+    const again = opened();
+    expect(again.series({ subject: "team:research", points: 300 })).toEqual(expected);
+    expect(again.series({ subject: "team:other", points: 300 }).atMs).toEqual([]);
+    again.addSubjects([acceleratorSample("n1", 2, 62_000, reading)]);
+    const history = again.readings({ node: "n1", points: 300 });
+    expect(history.map(({ index }) => index)).toEqual([2]);
+    again.close();
+  });
+
+  it("takes over the readings of a store of the release before", () => {
+    const old = new DatabaseSync(file);
+    const series = { names: ["temperatureC"], points: [[[60_000, 1, 0, 61]]] };
+    old.exec(
+      "CREATE TABLE accelerators (position INTEGER PRIMARY KEY, node TEXT, accelerator INTEGER, newest_ms INTEGER, series TEXT); PRAGMA user_version = 1",
+    );
+    old.prepare("INSERT INTO accelerators VALUES (1, 'n1', 3, 60000, ?)").run(JSON.stringify(series));
+    old.close();
+    const database = opened();
+    expect(database.readings({ node: "n1", points: 300 })).toMatchObject([
+      { index: 3, points: [{ temperatureC: 61 }] },
+    ]);
+    database.close();
   });
 
   it("pages through the attempts of a workload", () => {

@@ -8,17 +8,17 @@ import type { ReadonlyState } from "@headroom/engine";
 import { ThreadCalls } from "@headroom/platform";
 import { refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
-import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
+import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
 import { NewestReports } from "@headroom/views";
-import type { NewestReport, TelemetrySample } from "@headroom/views";
+import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
 import type { MeasuredUntil } from "./accelerator-sampler.ts";
 import type {
-  AcceleratorSample,
   AttemptSample,
   MetricsRequest,
   ReadingsRequest,
+  SeriesRequest,
   TelemetryAnswer,
   TelemetryRequest,
   TelemetryRules,
@@ -96,10 +96,17 @@ export class Telemetry implements TelemetrySink {
     return (this.measured.get(id) ?? 0) >= this.#options.nowMs();
   }
 
-  /** Sends readings to the store at once. They arrive together, a few times a minute. */
-  recordReadings(samples: readonly AcceleratorSample[]): void {
+  /** Sends samples to the store at once. They arrive together, a few times a minute. */
+  recordSubjects(samples: readonly SubjectSample[]): void {
     for (let from = 0; from < samples.length; from += SENT_AT_ONCE)
-      void this.#call({ kind: "addReadings", samples: samples.slice(from, from + SENT_AT_ONCE) });
+      void this.#call({ kind: "addSubjects", samples: samples.slice(from, from + SENT_AT_ONCE) });
+  }
+
+  /** Throws `overloaded` if the store cannot be read now. */
+  async series(request: SeriesRequest): Promise<SubjectSeries> {
+    const answer = await this.#call({ kind: "series", request });
+    if (answer?.series === undefined) throw restarting();
+    return answer.series;
   }
 
   /** Throws `overloaded` if the store cannot be read now. */

@@ -14,6 +14,7 @@ import { Confirm, Drawer } from "../../parts/dialog.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
+import { SubjectHistory } from "../../parts/subject-history.tsx";
 import { NodeTelemetryPanel } from "./node-telemetry.tsx";
 import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
@@ -60,6 +61,18 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
       />
       <NodeActions node={node} />
       <NodeTelemetryPanel node={node} />
+      <section aria-label="Use over time" className="border-t border-line py-3">
+        <SubjectHistory
+          subject={`node:${node.id}`}
+          title="Use over time"
+          unit="accelerators"
+          metrics={[
+            { metric: "held", label: "held", tone: "run" },
+            { metric: "foreign", label: "foreign", tone: "wait" },
+            { metric: "outOfService", label: "out of service", tone: "bad" },
+          ]}
+        />
+      </section>
       <section aria-label="On this node" className="border-t border-line">
         <h3 className="px-4 pt-3 pb-1 font-semibold">On this node</h3>
         {node.holders.length === 0 ? <p className="px-4 pb-4 text-ink-2">Nothing runs here.</p> : null}

@@ -22,6 +22,7 @@ import { QuotaBar, QuotaLegend, quotaAmounts } from "./quota-bar.tsx";
 import { BudgetNotice, TeamBudget } from "./team-budget.tsx";
 import { TeamEditor } from "./team-editor.tsx";
 import { teamRows, type TeamRow } from "./team-tree.ts";
+import { TeamHistory } from "./team-history.tsx";
 import { TeamUsage } from "./team-usage.tsx";
 
 export function TeamsPage(): ReactElement {
@@ -61,6 +62,7 @@ export function TeamsPage(): ReactElement {
               </p>
             )}
             <TeamUsage teams={data} />
+            <TeamHistory teams={data} />
           </div>
           <TeamEditor team={edited} teams={data} onClose={() => setEdited(undefined)} />
         </>

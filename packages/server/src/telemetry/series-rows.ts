@@ -1,0 +1,123 @@
+/** Series of subjects in the telemetry store: one row for each subject, with its rolled-up series as text. */
+import type { DatabaseSync } from "node:sqlite";
+import { acceleratorIndexOf, acceleratorSubject, AcceleratorSeries, Series } from "@headroom/views";
+import type { StoredSeries, SubjectSample } from "@headroom/views";
+import type { AcceleratorHistory } from "@headroom/protocol";
+import type { ReadingsRequest } from "./telemetry-messages.ts";
+
+export const SERIES_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS series (
+    position INTEGER PRIMARY KEY,
+    subject TEXT NOT NULL UNIQUE,
+    newest_ms INTEGER NOT NULL,
+    series TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS series_by_age ON series (newest_ms);
+`;
+/** Time in ms for which samples are gathered before they are written, so that many samples go into a row at once. */
+const WRITTEN_AFTER_MS = 300_000;
+/** Maximum number of samples of one subject that wait for a slow disk. Older samples are dropped. */
+const GATHERED_MAX = 80;
+const NODE_ACCELERATORS_MAX = 1_024;
+/** Maximum number of subjects. Those whose newest samples are oldest are removed. */
+const SUBJECTS_MAX = 100_000;
+
+interface GatheredSamples {
+  readonly sinceMs: number;
+  readonly samples: SubjectSample[];
+}
+
+export class SeriesRows {
+  /** Samples that are not written yet, by subject; the subject whose first sample is oldest comes first. */
+  readonly #gathered = new Map<string, GatheredSamples>();
+
+  add(samples: readonly SubjectSample[]): void {
+    for (const sample of samples) {
+      const known = this.#gathered.get(sample.subject);
+      if (known === undefined) this.#gathered.set(sample.subject, { sinceMs: sample.atMs, samples: [sample] });
+      else if (known.samples.push(sample) > GATHERED_MAX) known.samples.shift();
+    }
+  }
+
+  /** Writes samples that were gathered long enough, at most `max` rows; `all`: writes all samples. */
+  flush(
+    database: DatabaseSync,
+    { nowMs, all, max }: { readonly nowMs: number; readonly all: boolean; readonly max: number },
+  ): void {
+    const due: string[] = [];
+    for (const [subject, { sinceMs }] of this.#gathered) {
+      if (!all && (due.length >= max || nowMs - sinceMs < WRITTEN_AFTER_MS)) break;
+      due.push(subject);
+    }
+    if (due.length > 0) this.#write(database, due);
+  }
+
+  /** The series of a subject; `null`: nothing was ever recorded about it. */
+  read(database: DatabaseSync, subject: string): Series | null {
+    if (this.#gathered.has(subject)) this.#write(database, [subject]);
+    const row = database.prepare("SELECT series FROM series WHERE subject = ?").get(subject);
+    return row === undefined ? null : seriesFrom(row["series"]);
+  }
+
+  /** The series of a node's accelerators, in the order of their indices. */
+  readNode(database: DatabaseSync, { node, ...range }: ReadingsRequest): readonly AcceleratorHistory[] {
+    const own = [...this.#gathered.keys()].filter((subject) => acceleratorIndexOf(subject, node) !== null);
+    if (own.length > 0) this.#write(database, own);
+    const prefix = acceleratorSubject(node, "");
+    return database
+      .prepare("SELECT subject, series FROM series WHERE subject >= ? AND subject < ? LIMIT ?")
+      .all(prefix, `${prefix}:`, NODE_ACCELERATORS_MAX)
+      .flatMap((row) => {
+        const index = acceleratorIndexOf(String(row["subject"]), node);
+        return index === null ? [] : [new AcceleratorSeries(storedIn(row["series"])).view(index, range)];
+      })
+      .toSorted((left, right) => left.index - right.index);
+  }
+
+  /** Removes rows whose newest sample is older than `beforeMs`, and those beyond the maximum, at most `max` at a time. */
+  trim(database: DatabaseSync, beforeMs: number, max: number): void {
+    const remove = database.prepare(
+      "DELETE FROM series WHERE position IN (SELECT position FROM series WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?)",
+    );
+    remove.run(beforeMs, max);
+    const { count = 0 } = database.prepare("SELECT count(*) AS count FROM series").get() as { count?: number };
+    if (count > SUBJECTS_MAX) remove.run(Number.MAX_SAFE_INTEGER, Math.min(max, count - SUBJECTS_MAX));
+  }
+
+  #write(database: DatabaseSync, due: readonly string[]): void {
+    const find = database.prepare("SELECT series FROM series WHERE subject = ?");
+    const put = database.prepare(
+      `INSERT INTO series (subject, newest_ms, series) VALUES (?, ?, ?)
+       ON CONFLICT (subject) DO UPDATE SET newest_ms = excluded.newest_ms, series = excluded.series`,
+    );
+    database.exec("BEGIN");
+    try {
+      for (const subject of due) {
+        const row = find.get(subject);
+        const series = row === undefined ? new Series() : seriesFrom(row["series"]);
+        const samples = this.#gathered.get(subject)?.samples ?? [];
+        for (const { atMs, values } of samples) series.add(atMs, 0, values);
+        put.run(subject, samples.at(-1)?.atMs ?? 0, JSON.stringify(series.stored()));
+      }
+      database.exec("COMMIT");
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+    for (const subject of due) this.#gathered.delete(subject);
+  }
+}
+
+/** Takes over the readings of accelerators from the table of a store with format 1. */
+export function moveAccelerators(database: DatabaseSync): void {
+  const isThere = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'accelerators'").get();
+  if (isThere === undefined) return;
+  database.exec(`
+    INSERT OR IGNORE INTO series (subject, newest_ms, series)
+      SELECT 'accelerator:' || node || '#' || accelerator, newest_ms, series FROM accelerators;
+    DROP TABLE accelerators;
+  `);
+}
+
+const storedIn = (text: unknown): StoredSeries => JSON.parse(String(text)) as StoredSeries;
+const seriesFrom = (text: unknown): Series => new Series(storedIn(text));
