@@ -16,7 +16,7 @@ export {
 export { predictedRun } from "./usage/run-times.ts";
 export * from "./state/state.ts";
 export { executorOf } from "./state/executors.ts";
-export { findVersion, usersOf } from "./state/find-artifact.ts";
+export { findVersion, findVersionOf, usersOf } from "./state/find-artifact.ts";
 export { readEvents, readInputs } from "./state/upcast.ts";
 export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";

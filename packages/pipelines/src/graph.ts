@@ -1,5 +1,5 @@
 /** The graph of a pipeline: its order, and the faults for which a definition is refused. */
-import { PIPELINE_STEPS_MAX } from "@headroom/model";
+import { PIPELINE_STEPS_MAX, artifactTitle, parseArtifactRef } from "@headroom/model";
 import type { FanOut, PipelineSpec, PipelineStep, StepCondition } from "@headroom/model";
 
 /** A fault of a definition. `path`: the field, such as `steps`, 3, `after`. */
@@ -54,6 +54,7 @@ export function graphProblems(pipeline: PipelineSpec): readonly GraphProblem[] {
   const problems = [
     ...duplicateNames(pipeline),
     ...steps.flatMap((step, at) => stepProblems(pipeline, step, at, byName)),
+    ...triggerProblems(pipeline),
   ];
   const hasUnknown = problems.some(({ path }) => path[2] === "after");
   return [...problems, ...(hasUnknown ? [] : cycleProblems(steps, byName))].slice(0, PROBLEMS_MAX);
@@ -106,8 +107,12 @@ function stepProblems(
           : referenceFault(step, forEach, byName);
     if (message !== null) fault(["forEach"], message);
   }
+  if (step.setAlias !== undefined) {
+    const message = aliasFault(step, byName);
+    if (message !== null) fault(["setAlias"], message);
+  }
   if (step.spec === null && (forEach !== undefined || step.cache === true || step.timeoutMs !== undefined))
-    fault(["approval"], "an approval has no forEach, cache or timeout");
+    fault(["workload"], "a step without a workload has no forEach, cache or timeout");
   const clash = clashingArtifact(step, byName);
   if (clash !== null) fault(["after"], clash);
   return problems;
@@ -125,6 +130,39 @@ function referenceFault(
   if (!after.includes(step)) return `the step ${step} must be in after, so that it has ended`;
   if (reference.kind !== "result" || found.spec?.produces?.includes(reference.result) === true) return null;
   return `the step ${step} produces no artifact ${reference.result}`;
+}
+
+/** The alias of an artifact of the pipeline's team that a step in `after` makes. */
+function aliasFault(
+  { setAlias = "", after, spec }: PipelineStep,
+  byName: ReadonlyMap<string, PipelineStep>,
+): string | null {
+  const ref = parseArtifactRef(setAlias);
+  if (ref?.at?.kind !== "alias" || ref.team !== null)
+    return `must be an alias of an artifact of the team, like model:chat@production, got ${setAlias}`;
+  if (spec !== null) return "a step that sets an alias has no workload";
+  const title = artifactTitle(ref);
+  return after.some((name) => byName.get(name)?.spec?.produces?.includes(title) === true)
+    ? null
+    : `no step in after produces ${title}`;
+}
+
+/** Triggers name artifacts and aliases, and the pipeline does not make what starts it: it would never end. */
+function triggerProblems({ triggers = [], steps }: PipelineSpec): readonly GraphProblem[] {
+  return triggers.flatMap((trigger, at): GraphProblem[] => {
+    if (trigger.kind !== "artifact" && trigger.kind !== "alias") return [];
+    const text = trigger.kind === "artifact" ? trigger.artifact : trigger.alias;
+    const ref = parseArtifactRef(text);
+    const example = trigger.kind === "artifact" ? "dataset:text" : "model:chat@production";
+    const isFit = ref !== null && (trigger.kind === "artifact" ? ref.at === null : ref.at?.kind === "alias");
+    if (!isFit) return [{ path: ["triggers", at, trigger.kind], message: `must be like ${example}, got ${text}` }];
+    const isMade =
+      ref.team === null &&
+      steps.some(({ spec, setAlias }) =>
+        trigger.kind === "alias" ? setAlias === text : spec?.produces?.includes(artifactTitle(ref)) === true,
+      );
+    return isMade ? [{ path: ["triggers", at, trigger.kind], message: `the pipeline makes ${text} itself` }] : [];
+  });
 }
 
 /** Two artifacts of the same name would be one environment variable of the step's workload. */

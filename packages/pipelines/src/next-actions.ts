@@ -11,12 +11,13 @@ import type {
   StepPhase,
   StepReason,
   StepRun,
+  TeamName,
   WorkloadId,
   WorkloadSpec,
 } from "@headroom/model";
 import { orderedSteps } from "./graph.ts";
 import { conditionHolds, foundBy, itemsOf, outcomeOf } from "./results.ts";
-import { artifactsFor, cacheKeyOf, workloadOfStep } from "./step-workload.ts";
+import { artifactsFor, cacheKeyOf, versionMade, workloadOfStep } from "./step-workload.ts";
 
 /** The end of a step's workload. */
 export interface WorkloadOutcome {
@@ -32,6 +33,8 @@ export interface PipelineFacts {
   /** Whether the workload has been asked to stop. */
   isStopping(id: WorkloadId): boolean;
   cached(key: string): CachedStep | null;
+  /** The id of the version that a notation names for the team now; `null`: there is none. */
+  versionOf(team: TeamName, text: string): string | null;
 }
 
 export interface StepEnd {
@@ -54,6 +57,8 @@ export type StepAction =
       readonly cacheKey: string | null;
     }
   | { readonly kind: "requestApproval"; readonly key: string }
+  /** The step ends when the alias points to the version, or when that is refused. */
+  | { readonly kind: "setAlias"; readonly key: string; readonly alias: string; readonly version: string }
   | { readonly kind: "stop"; readonly key: string; readonly workloadId: WorkloadId }
   | ({ readonly kind: "settle"; readonly key: string } & StepEnd)
   /** All steps have ended. */
@@ -143,6 +148,10 @@ class Advance {
       for (const own of waiting) this.#settle(own, { phase: "skipped", reason: skip, artifacts: [] });
       return;
     }
+    if (step.setAlias !== undefined) {
+      for (const own of waiting) this.#setAlias(step.setAlias, own, upstream);
+      return;
+    }
     if (step.spec === null) {
       for (const own of waiting) this.#requestApproval(own);
       return;
@@ -202,7 +211,10 @@ class Advance {
     own: StepRun,
     { upstream, room }: { readonly upstream: readonly StepRun[]; readonly room: number },
   ): "submitted" | "settled" | "waits" {
-    const cacheKey = step.cache === true ? cacheKeyOf(this.#run, step, own, upstream) : null;
+    const cacheKey =
+      step.cache === true
+        ? cacheKeyOf(this.#run, step, own, { upstream, versionOf: (team, text) => this.#facts.versionOf(team, text) })
+        : null;
     const cached = cacheKey === null || this.#run.force ? null : this.#facts.cached(cacheKey);
     if (cached !== null && cacheKey !== null) {
       const { artifacts, workloadId, runId } = cached;
@@ -221,6 +233,17 @@ class Advance {
     this.#actions.push({ kind: "submit", key, spec: workloadOfStep(this.#run, step, own), artifacts, cacheKey });
     this.#replace(own, { ...own, phase: "running" });
     return "submitted";
+  }
+
+  #setAlias(alias: string, own: StepRun, upstream: readonly StepRun[]): void {
+    const version = versionMade(alias, upstream);
+    if (version === null) {
+      this.#settle(own, { phase: "failed", reason: { kind: "noVersion", artifact: alias }, artifacts: [] });
+      return;
+    }
+    this.#actions.push({ kind: "setAlias", key: stepKey(own.step, own.index), alias, version });
+    // The steps after it wait for the record: the registry can refuse the move.
+    this.#replace(own, { ...own, phase: "running" });
   }
 
   #requestApproval(own: StepRun): void {

@@ -3,7 +3,7 @@
  * start of the run. A plan is a forecast: it knows conditions and items as far as parameters and the cache tell them.
  */
 import { stepKey } from "@headroom/model";
-import type { CachedStep, PipelineRun, PipelineStep, StepRun } from "@headroom/model";
+import type { CachedStep, PipelineRun, PipelineStep, StepRun, TeamName } from "@headroom/model";
 import { orderedSteps } from "./graph.ts";
 import { conditionHolds, foundBy, itemsOf, outcomeOf } from "./results.ts";
 import { waitingStep } from "./run-state.ts";
@@ -16,6 +16,7 @@ export interface StepDuration {
 
 export interface PlanFacts {
   cached(key: string): CachedStep | null;
+  versionOf(team: TeamName, text: string): string | null;
   /** `null`: nothing is known about it. */
   durationOf(step: PipelineStep): StepDuration | null;
 }
@@ -69,6 +70,7 @@ class Planner {
       this.#settled.set(step.name, [{ ...waitingStep(step.name), phase: "skipped" }]);
       return { ...base, outcome: "skipped", items: 0 };
     }
+    if (step.setAlias !== undefined) return { ...base, outcome: skips === null ? "open" : "runs", items: 1 };
     if (step.spec === null) return { ...base, outcome: "approval", items: 1, endMs: null };
     const items = this.#items(step);
     const reused = items === null ? null : this.#reused(step, items);
@@ -107,7 +109,9 @@ class Planner {
     if (step.cache !== true || this.#run.force || !step.after.every((name) => this.#settled.has(name))) return [];
     const upstream = step.after.flatMap((name) => this.#settled.get(name) ?? []);
     return items.flatMap((own): StepRun[] => {
-      const cached = this.#facts.cached(cacheKeyOf(this.#run, step, own, upstream));
+      const cached = this.#facts.cached(
+        cacheKeyOf(this.#run, step, own, { upstream, versionOf: (team, text) => this.#facts.versionOf(team, text) }),
+      );
       if (cached === null) return [];
       const { workloadId, artifacts } = cached;
       return [{ ...own, phase: "cached", workloadId, artifacts }];

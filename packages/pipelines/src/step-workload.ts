@@ -1,6 +1,6 @@
 /** The workload of a step, and the key under which its success can be reused. */
-import { canonicalJson, hashText, stepKey } from "@headroom/model";
-import type { ProducedArtifact, PipelineRun, PipelineStep, StepRun, WorkloadSpec } from "@headroom/model";
+import { artifactTitle, canonicalJson, hashText, nameOfId, parseArtifactRef, stepKey } from "@headroom/model";
+import type { ProducedArtifact, PipelineRun, PipelineStep, StepRun, TeamName, WorkloadSpec } from "@headroom/model";
 
 /** `lr-min` becomes `HEADROOM_PARAM_LR_MIN`. */
 const variableOf = (name: string): string => `HEADROOM_PARAM_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
@@ -21,7 +21,7 @@ export function workloadOfStep(run: PipelineRun, step: PipelineStep, { index, it
   const params = Object.entries(paramsOf(run, step)).map(([name, value]) => [variableOf(name), value] as const);
   const again = run.retryCount === 0 ? "" : `.r${run.retryCount}`;
   return {
-    ...spec,
+    ...pinned(spec, run),
     name: `${run.id}.${step.name}${index === null ? "" : `.${index}`}${again}`,
     team: run.pipeline.team,
     env: {
@@ -35,14 +35,46 @@ export function workloadOfStep(run: PipelineRun, step: PipelineStep, { index, it
   };
 }
 
+/** Inputs without a version that name the artifact which started the run are those of the version that started it. */
+function pinned(spec: WorkloadSpec, { trigger, pipeline }: PipelineRun): WorkloadSpec {
+  if (trigger.kind !== "artifact" && trigger.kind !== "alias") return spec;
+  const name = nameOfId(trigger.version);
+  const { inputs } = spec.data ?? {};
+  if (name === null || inputs === undefined) return spec;
+  const isSame = (text: string): boolean => {
+    const ref = parseArtifactRef(text);
+    if (ref === null || ref.at !== null || artifactTitle(ref) !== artifactTitle(name)) return false;
+    return (ref.team ?? pipeline.team) === name.team;
+  };
+  return { ...spec, data: { ...spec.data, inputs: inputs.map((text) => (isSame(text) ? trigger.version : text)) } };
+}
+
+/** The version of the artifact of an alias that the steps made; `null`: none. */
+export function versionMade(alias: string, upstream: readonly StepRun[]): string | null {
+  const ref = parseArtifactRef(alias);
+  if (ref === null) return null;
+  const title = artifactTitle(ref);
+  const made = upstream.flatMap(({ artifacts }) => artifacts.filter(({ name }) => name === title));
+  return made.findLast(({ version }) => version !== undefined)?.version ?? null;
+}
+
 /**
  * Artifacts of the steps before this one. Those of a step with a fan-out carry the number of the item: `part` becomes
  * `part-0`, `part-1` and so on.
  */
 export const artifactsFor = (upstream: readonly StepRun[]): readonly ProducedArtifact[] =>
   upstream.flatMap(({ index, artifacts }) =>
-    artifacts.map(({ name, path }) => ({ name: index === null ? name : `${name}-${index}`, path })),
+    artifacts.map(({ name, path, version }) => ({
+      name: index === null ? name : `${name}-${index}`,
+      path,
+      ...(version === undefined ? {} : { version }),
+    })),
   );
+
+interface StepInputs {
+  readonly upstream: readonly StepRun[];
+  versionOf(team: TeamName, text: string): string | null;
+}
 
 /**
  * Digest of all that the result of a step depends on: command, directory, environment, size, version of the code,
@@ -50,7 +82,12 @@ export const artifactsFor = (upstream: readonly StepRun[]): readonly ProducedArt
  *
  * An input counts as equal only if the same workload made it: a path does not say whether its content changed.
  */
-export function cacheKeyOf(run: PipelineRun, step: PipelineStep, own: StepRun, upstream: readonly StepRun[]): string {
+export function cacheKeyOf(
+  run: PipelineRun,
+  step: PipelineStep,
+  own: StepRun,
+  { upstream, versionOf }: StepInputs,
+): string {
   const { pipeline } = run;
   const spec = workloadOfStep(run, step, own);
   const { kind, run: command, dir, gang, produces = [] } = spec;
@@ -58,6 +95,7 @@ export function cacheKeyOf(run: PipelineRun, step: PipelineStep, own: StepRun, u
     workloadId === null ? [] : [[stepKey(name, index), workloadId]],
   );
   const { throughputMilli: _curve, ...size } = gang;
+  const versions = (spec.data?.inputs ?? []).flatMap((text) => versionOf(pipeline.team, text) ?? []);
   const key = {
     team: pipeline.team,
     pipeline: pipeline.name,
@@ -74,6 +112,7 @@ export function cacheKeyOf(run: PipelineRun, step: PipelineStep, own: StepRun, u
     params: paramsOf(run, step),
     item: own.item,
     inputs,
+    ...(versions.length === 0 ? {} : { versions }),
   };
   return hashText(canonicalJson(key));
 }

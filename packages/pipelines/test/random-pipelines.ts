@@ -201,6 +201,7 @@ export class PlayedRun {
       outcomeOf: (id) => this.#outcomes.get(id) ?? null,
       isStopping: (id) => this.#stopping.has(id),
       cached: (key) => this.#cache.get(key) ?? null,
+      versionOf: () => null,
     };
     for (const action of nextActions(this.run, facts)) this.#perform(action);
     const left = nextActions(this.run, facts);
@@ -225,6 +226,8 @@ export class PlayedRun {
         steps.set(action.key, { ...own, phase: "running", workloadId: id, cacheKey: action.cacheKey, startedAtMs: 0 });
         break;
       }
+      case "setAlias":
+        throw new Error("random pipelines set no alias");
       case "requestApproval":
         steps.set(action.key, { ...this.#stepOf(action.key), phase: "awaitingApproval" });
         break;

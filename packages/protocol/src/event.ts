@@ -283,6 +283,7 @@ export const event = z
       actor: z.string(),
     }),
     fact("pipelineDue", { name: z.string(), dueAtMs: instantMs, runId: z.string().nullable(), left: z.string() }),
+    fact("pipelineNotTriggered", { name: z.string(), trigger: runTrigger, left: z.string() }),
     fact("pipelineRunStarted", { runId: z.string() }),
     fact("pipelineStepExpanded", { runId: z.string(), step: z.string(), items: z.array(z.string()) }),
     fact("pipelineStepStarted", {

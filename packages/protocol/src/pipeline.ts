@@ -30,7 +30,12 @@ export const runTrigger = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("manual") }),
     z.object({ kind: z.literal("clock"), dueAtMs: instantMs }),
-    z.object({ kind: z.literal("webhook") }),
+    z.object({
+      kind: z.literal("webhook"),
+      key: z.string().optional().meta({ description: "Id that the caller gave the request." }),
+    }),
+    z.object({ kind: z.literal("artifact"), version: z.string(), depth: count }),
+    z.object({ kind: z.literal("alias"), version: z.string(), alias: z.string(), depth: count }),
     z.object({ kind: z.literal("backfill"), date: z.string() }),
   ])
   .meta({ id: "RunTrigger", description: "The cause of the run." });
@@ -49,6 +54,8 @@ export const stepReason = z
     z.object({ kind: z.literal("fanOut"), cause: z.enum(["missing", "notAList", "tooMany"]) }),
     z.object({ kind: z.literal("tooManyArtifacts"), count }),
     z.object({ kind: z.literal("cancelled") }),
+    z.object({ kind: z.literal("aliasSet"), alias: z.string(), version: z.string() }),
+    z.object({ kind: z.literal("noVersion"), artifact: z.string() }),
   ])
   .meta({ id: "StepReason" });
 
@@ -103,7 +110,7 @@ const graphStep = z
   .object({
     name: z.string(),
     after: z.array(z.string()),
-    kind: z.enum(["workload", "approval"]),
+    kind: z.enum(["workload", "approval", "alias"]),
     isFanOut: z.boolean(),
     level: count.meta({ description: "Number of steps on the longest way to it." }),
     counts: z.partialRecord(stepPhase, count),
@@ -171,7 +178,16 @@ export const runRequest = z
   })
   .meta({ id: "PipelineRunRequest" });
 
-export const triggerRequest = z.strictObject({ params: params.default({}) }).meta({ id: "PipelineTriggerRequest" });
+export const triggerRequest = z
+  .strictObject({
+    params: params.default({}),
+    key: z
+      .string()
+      .regex(/^[A-Za-z0-9._:-]{1,100}$/, "must be 1 to 100 letters, digits, '.', '_', ':' and '-'")
+      .optional()
+      .meta({ description: "Id of the request. While its run is kept, the same id starts no other run." }),
+  })
+  .meta({ id: "PipelineTriggerRequest" });
 
 export const runDryRun = z.strictObject({
   dryRun: queryBoolean.optional().meta({ description: "Only check, and plan the graph, without recording anything." }),

@@ -130,6 +130,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   pipelineRemoved: of("Pipelines", "Pipeline removed"),
   pipelineRunCreated: of("Pipelines", "Run created"),
   pipelineDue: of("Pipelines", "Clock due"),
+  pipelineNotTriggered: of("Pipelines", "Not triggered"),
   pipelineRunStarted: of("Pipelines", "Run started"),
   pipelineStepExpanded: of("Pipelines", "Step fanned out"),
   pipelineStepStarted: of("Pipelines", "Step started"),

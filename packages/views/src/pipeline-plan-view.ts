@@ -1,4 +1,5 @@
 /** The plan of a run before it starts: its steps with expected times, accelerator-hours and cost. */
+import { findVersionOf } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { acceptedTypes, milliIn, pipelineRunId, taskCountOf, wholeParts } from "@headroom/model";
 import type { PipelineSpec, PipelineStep, WorkloadSpec } from "@headroom/model";
@@ -35,6 +36,7 @@ export function pipelineRunPlan(
   const durations = durationsOf(state, pipeline);
   const plans = runPlan(run, {
     cached: (key) => state.cachedSteps.get(key) ?? null,
+    versionOf: (team, text) => findVersionOf(state, team, text)?.id ?? null,
     durationOf: (step) => durations.get(step.name) ?? walltimeOf(step),
   });
   const steps = plans.map(plannedStep);

@@ -83,6 +83,10 @@ export function triggerText(trigger: RunTrigger): string {
       return `by its clock, due ${writeInstant(trigger.dueAtMs)}`;
     case "backfill":
       return `for ${trigger.date}`;
+    case "artifact":
+      return `by the new version ${trigger.version}`;
+    case "alias":
+      return `by the alias ${trigger.alias}, which points to ${trigger.version}`;
   }
 }
 
@@ -98,6 +102,8 @@ export function pipelineEventSentence(event: PipelineEvent): string {
       return event.runId === null
         ? `Pipeline ${event.name} was due and did not run: ${event.left}.`
         : `Pipeline ${event.name} was due: run ${event.runId}.`;
+    case "pipelineNotTriggered":
+      return `Pipeline ${event.name} was not started ${triggerText(event.trigger)}: ${event.left}.`;
     case "pipelineRunStarted":
       return `Run ${event.runId} started.`;
     case "pipelineStepExpanded":
@@ -150,6 +156,10 @@ function stepReasonText(reason: StepReason | EngineReason): string {
       return `its workload would get ${grouped(reason.count)} artifacts`;
     case "cancelled":
       return "the run was cancelled";
+    case "aliasSet":
+      return `${reason.alias} points to ${reason.version}`;
+    case "noVersion":
+      return `the steps before it registered no version for ${reason.artifact}`;
   }
 }
 

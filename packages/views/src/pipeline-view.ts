@@ -148,10 +148,10 @@ export function pipelineRunView({ state }: Engine, id: string): PipelineRun | nu
 function graphOf(pipeline: PipelineSpec, steps: EngineRun["steps"]): PipelineGraphStep[] {
   const byStep = Map.groupBy(steps.values(), ({ step }) => step);
   const levels = new Map<string, number>();
-  return orderedSteps(pipeline).map(({ name, after, spec, forEach }) => {
+  return orderedSteps(pipeline).map(({ name, after, spec, setAlias, forEach }) => {
     const level = Math.max(0, ...after.map((each) => (levels.get(each) ?? 0) + 1));
     levels.set(name, level);
-    const kind = spec === null ? "approval" : "workload";
+    const kind = spec !== null ? "workload" : setAlias === undefined ? "approval" : "alias";
     const counts = countsOf(byStep.get(name) ?? []);
     return { name, after: [...after], kind, isFanOut: forEach !== undefined, level, counts };
   });

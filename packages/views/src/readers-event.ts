@@ -76,6 +76,7 @@ function isAboutReader(state: NamedState, readable: ReadonlySet<string>, event: 
     case "pipelineRemoved":
     case "pipelineRunCreated":
     case "pipelineDue":
+    case "pipelineNotTriggered":
       return readable.has(state.pipelines.get(event.name)?.pipeline.team ?? "");
     case "pipelineRunStarted":
     case "pipelineStepExpanded":

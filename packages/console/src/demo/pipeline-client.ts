@@ -64,8 +64,8 @@ export const pipelineCommands = (
     };
   },
   triggerPipeline: async (name, body) => {
-    const { params } = accepted(triggerRequest.safeParse(body));
-    return started(run({ kind: "startPipelineRun", name, params, force: false, trigger: "webhook" }));
+    const { params, key } = accepted(triggerRequest.safeParse(body));
+    return started(run({ kind: "startPipelineRun", name, params, force: false, trigger: "webhook", key }));
   },
   cancelPipelineRun: async (id) => {
     run({ kind: "cancelPipelineRun", runId: pipelineRunId(id) });

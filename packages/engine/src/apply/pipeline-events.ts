@@ -28,8 +28,15 @@ export const pipelineEvents: Appliers<PipelineEvent> = {
       ...(runId === null ? { left } : { lastClockRunId: runId }),
     });
   },
+  pipelineNotTriggered(world, { name, left }) {
+    const item = world.state.pipelines.get(name);
+    if (item === undefined) throw new InvariantError(`there is no pipeline ${name}`);
+    world.state.pipelines.set(name, { ...item, left });
+  },
   pipelineRunStarted({ state, pipelines }, { runId, atMs }) {
-    state.pipelineRuns.set(runId, { ...runOf(state, runId), phase: "running", startedAtMs: atMs });
+    const run: PipelineRun = { ...runOf(state, runId), phase: "running", startedAtMs: atMs };
+    state.pipelineRuns.set(runId, run);
+    pipelines.runStarted(run);
     pipelines.mark(runId);
   },
   pipelineStepExpanded({ state }, { runId, step, items }) {
@@ -69,8 +76,7 @@ export const pipelineEvents: Appliers<PipelineEvent> = {
   pipelineRunEnded({ state, pipelines }, { runId, phase, atMs }) {
     const run = runOf(state, runId);
     state.pipelineRuns.set(runId, { ...run, phase, endedAtMs: atMs });
-    for (const other of state.pipelineRuns.values())
-      if (other.phase === "waiting" && other.pipeline.name === run.pipeline.name) pipelines.mark(other.id);
+    pipelines.runEnded(run);
     dropOldest(state);
   },
 };
@@ -81,7 +87,7 @@ function create(world: WritableWorld, event: EventOf<"pipelineRunCreated">): voi
   const pipeline = state.pipelines.get(name)?.pipeline;
   if (pipeline === undefined) throw new InvariantError(`there is no pipeline ${name}`);
   state.pipelineRunCount++;
-  state.pipelineRuns.set(runId, {
+  const run: PipelineRun = {
     id: runId,
     pipeline,
     params,
@@ -96,7 +102,9 @@ function create(world: WritableWorld, event: EventOf<"pipelineRunCreated">): voi
     retryCount: 0,
     expanded: [],
     steps: new Map(firstSteps(pipeline).map((own) => [stepKey(own.step, own.index), own])),
-  });
+  };
+  state.pipelineRuns.set(runId, run);
+  pipelines.runWaits(run);
   pipelines.mark(runId);
 }
 
@@ -138,6 +146,7 @@ function retry({ state, pipelines }: WritableWorld, event: EventOf<"pipelineRunR
     retryCount: run.retryCount + 1,
     expanded: run.expanded.filter((name) => !collapsed.includes(name)),
   });
+  pipelines.runWaits(run);
   pipelines.mark(runId);
 }
 

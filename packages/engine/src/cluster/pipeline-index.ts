@@ -9,6 +9,9 @@ export class PipelineIndex {
   readonly due: Set<PipelineRunId> = new Set();
   /** Whether the clock of a pipeline may be due. */
   isClockDue: boolean = false;
+  /** By pipeline: the runs that wait for others, in the order of creation, and the number of those that run. */
+  readonly #waiting = new Map<string, PipelineRunId[]>();
+  readonly #runningCounts = new Map<string, number>();
   /** The runs of running steps, by workload. */
   readonly #runOf = new Map<WorkloadId, PipelineRunId>();
 
@@ -17,6 +20,8 @@ export class PipelineIndex {
       if (!isRunOpen(run)) continue;
       // An idle run costs one look: a restored engine does not know which of them have something to do.
       this.due.add(run.id);
+      if (run.phase === "waiting") this.runWaits(run);
+      else this.#count(run.pipeline.name, 1);
       for (const { phase, workloadId } of run.steps.values())
         if (phase === "running" && workloadId !== null) this.#runOf.set(workloadId, run.id);
     }
@@ -32,6 +37,54 @@ export class PipelineIndex {
     else this.due.add(runId);
   }
 
+  runWaits({ id, pipeline: { name } }: PipelineRun): void {
+    const waiting = this.#waiting.get(name) ?? [];
+    this.#waiting.set(name, waiting);
+    // Only a retried run is older than the last one.
+    const at = waiting.findLastIndex((other) => runOrdinal(other) < runOrdinal(id));
+    waiting.splice(at + 1, 0, id);
+  }
+
+  runStarted({ id, pipeline: { name } }: PipelineRun): void {
+    const waiting = this.#waiting.get(name) ?? [];
+    const at = waiting.indexOf(id);
+    if (at >= 0) waiting.splice(at, 1);
+    this.#count(name, 1);
+    this.#markNext(name);
+  }
+
+  runEnded({ pipeline: { name } }: PipelineRun): void {
+    this.#count(name, -1);
+    this.#markNext(name);
+  }
+
+  /** Whether no older run of the pipeline waits. */
+  isNext({ id, pipeline: { name } }: PipelineRun): boolean {
+    return this.#waiting.get(name)?.[0] === id;
+  }
+
+  runningCount(pipeline: string): number {
+    return this.#runningCounts.get(pipeline) ?? 0;
+  }
+
+  /** The run of a step that runs; `null`: the workload is none of a pipeline. */
+  runOf(workloadId: WorkloadId): PipelineRunId | null {
+    return this.#runOf.get(workloadId) ?? null;
+  }
+
+  #count(pipeline: string, change: number): void {
+    const count = this.runningCount(pipeline) + change;
+    if (count > 0) this.#runningCounts.set(pipeline, count);
+    else this.#runningCounts.delete(pipeline);
+  }
+
+  /** One waiting run is looked at for each change: looking at all of them made long backfills quadratic. */
+  #markNext(pipeline: string): void {
+    const next = this.#waiting.get(pipeline)?.[0];
+    if (next === undefined) this.#waiting.delete(pipeline);
+    else this.due.add(next);
+  }
+
   stepStarted(workloadId: WorkloadId, runId: PipelineRunId): void {
     this.#runOf.set(workloadId, runId);
   }
@@ -43,6 +96,9 @@ export class PipelineIndex {
     this.due.add(runId);
   }
 }
+
+/** Runs are numbered in the order of creation. */
+export const runOrdinal = (id: PipelineRunId): number => Number(id.slice(1));
 
 /** Schedules the wakeups for clocks of pipelines and time-outs of their steps. */
 export function waitForPipelines(timers: Timers, { pipelines, pipelineRuns }: ReadonlyState): void {

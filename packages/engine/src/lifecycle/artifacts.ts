@@ -11,6 +11,7 @@ import {
   VERSIONS_OF_NAME_MAX,
   artifactKey,
   isRegistered,
+  nameOfId,
   parseArtifactRef,
   unreachable,
   versionId,
@@ -22,6 +23,7 @@ import type {
   ArtifactProducer,
   Attempt,
   Command,
+  PipelineRun,
   ProducedArtifact,
   Rejection,
   ReportedArtifact,
@@ -33,6 +35,7 @@ import { findVersion, usedVersions, usersOf } from "../state/find-artifact.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { followAlias } from "./rollouts.ts";
 import { done, refused } from "./decision.ts";
+import { runOfWorkload, triggerPipelines } from "./pipeline-triggers.ts";
 import type { Decision } from "./decision.ts";
 
 type RegisterCommand = Command & { readonly kind: "registerArtifact" };
@@ -80,6 +83,8 @@ function record(
     },
   });
   retain(batch, { kind, team, name });
+  const run = producer === undefined ? null : runOfWorkload(batch.world, producer.workloadId);
+  triggerPipelines(batch, { kind: "artifact", version: versionId({ kind, team, name }, number) }, run);
   return number;
 }
 
@@ -104,11 +109,38 @@ function emitChange(
   batch: Batch,
   name: ArtifactName,
   change: ArtifactChange,
-  { actor, reason }: { readonly actor: string | null; readonly reason: string },
+  { actor, reason, run = null }: ChangeAuthor,
 ): void {
   const artifact = artifactKey(name);
   batch.emit({ kind: "artifactChanged", version: 1, atMs: batch.nowMs, artifact, change, actor, reason });
   if (change.kind === "alias" && actor !== null) followAlias(batch, name, actor);
+  if (change.kind === "alias" && change.number !== null)
+    triggerPipelines(batch, { kind: "alias", version: versionId(name, change.number), alias: change.alias }, run);
+}
+
+interface ChangeAuthor {
+  readonly actor: string | null;
+  readonly reason: string;
+  /** The run whose step makes the change. Absent: none. */
+  readonly run?: PipelineRun | null;
+}
+
+/** Points an alias (`model:chat@production`) to a version, for a step of a pipeline. Returns the refusal, or `null`. */
+export function moveAlias(
+  batch: Batch,
+  { alias: text, version }: { readonly alias: string; readonly version: string },
+  author: ChangeAuthor,
+): Rejection | null {
+  const { state } = batch.world;
+  const at = parseArtifactRef(text)?.at;
+  const [name, number] = [nameOfId(version), state.artifactVersions.get(version)?.number];
+  if (at?.kind !== "alias" || name === null || number === undefined)
+    return { code: "unknownArtifact", artifact: version };
+  const change = { kind: "alias", alias: at.alias, number } as const;
+  const refusal = refusalOf(state, name, change);
+  const known = state.artifacts.get(artifactKey(name))?.aliases.find(({ alias }) => alias === at.alias);
+  if (refusal === null && known?.number !== number) emitChange(batch, name, change, author);
+  return refusal;
 }
 
 function registryFull({ artifacts, artifactVersions }: ReadonlyState, name: ArtifactName): Rejection | null {

@@ -4,6 +4,7 @@ import {
   OPEN_RUNS_MAX,
   OPEN_STEPS_MAX,
   PIPELINES_MAX,
+  TRIGGERED_RUNS_MAX,
   isRunOpen,
   nextDueMs,
   pipelineClock,
@@ -64,15 +65,50 @@ export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPi
     return refused({ code: "pipelineNotTriggered", name, trigger: "webhook" });
   if (dates !== undefined && !declared.some((param) => param.name === DATE_PARAM))
     return refused({ code: "pipelineParam", name, param: DATE_PARAM, cause: "date" });
+  const earlier = command.trigger === "webhook" ? runOfWebhook(state, command) : null;
+  if (earlier !== null) return done({ kind: "pipelineRunsStarted", name, runIds: [earlier] });
   const runs = (dates ?? [null]).map((date) => ({
     params: date === null ? params : { ...params, [DATE_PARAM]: date },
-    trigger: date === null ? ({ kind: command.trigger } as const) : ({ kind: "backfill", date } as const),
+    trigger: date === null ? startOf(command) : ({ kind: "backfill", date } as const),
   }));
   const [first] = runs;
-  const failure = first === undefined ? null : runAdmissionFailure(state, pipeline, first.params, runs.length);
+  const failure =
+    first === undefined
+      ? null
+      : command.trigger === "webhook"
+        ? triggeredAdmissionFailure(state, pipeline, first.params)
+        : runAdmissionFailure(state, pipeline, first.params, runs.length);
   if (failure !== null) return refused(failure);
   const runIds = runs.map((run) => createRun(batch, { pipeline, force, actor, params: run.params }, run.trigger));
   return done({ kind: "pipelineRunsStarted", name, runIds });
+}
+
+const startOf = ({ trigger, key }: PipelineCommand<"startPipelineRun">): RunTrigger =>
+  trigger === "manual" ? { kind: "manual" } : { kind: "webhook", ...(key === undefined ? {} : { key }) };
+
+/** The run that an earlier request of a webhook with the same id started; `null`: none is kept. */
+function runOfWebhook(
+  { pipelineRuns }: ReadonlyState,
+  { name, key }: PipelineCommand<"startPipelineRun">,
+): PipelineRunId | null {
+  if (key === undefined) return null;
+  for (const { id, pipeline, trigger } of pipelineRuns.values())
+    if (pipeline.name === name && trigger.kind === "webhook" && trigger.key === key) return id;
+  return null;
+}
+
+/** As `runAdmissionFailure`, for a run that no user starts: a flood of them must leave room for other pipelines. */
+export function triggeredAdmissionFailure(
+  state: ReadonlyState,
+  pipeline: PipelineSpec,
+  stated: Readonly<Record<string, string>>,
+): Rejection | null {
+  let count = 0;
+  for (const run of state.pipelineRuns.values())
+    if (isRunOpen(run) && run.pipeline.name === pipeline.name && run.trigger.kind !== "manual") count++;
+  return count >= TRIGGERED_RUNS_MAX
+    ? { code: "tooManyPipelines", of: "runs", count, maxCount: TRIGGERED_RUNS_MAX }
+    : runAdmissionFailure(state, pipeline, stated, 1);
 }
 
 /** The reason why no run can be created with these parameters, or `null`. */

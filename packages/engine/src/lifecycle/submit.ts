@@ -39,7 +39,7 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
   return id;
 }
 
-/** Submits the workload of a pipeline's step. Its inputs exist, and are given to it instead of being looked up by name. */
+/** Submits the workload of a pipeline's step. The artifacts of the steps before it are given to it, besides the registered inputs that it names. */
 export function recordStepWorkload(
   batch: Batch,
   spec: WorkloadSpec,
@@ -47,8 +47,19 @@ export function recordStepWorkload(
   given: readonly ProducedArtifact[],
 ): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
-  const event = { kind: "workloadSubmitted", version: 3, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
-  batch.emit(given.length === 0 ? event : { ...event, given });
+  const resolved = needsOthers(spec) ? resolveAfter(batch.world, spec) : null;
+  const { waitsFor, given: used } = resolved?.kind === "resolved" ? resolved : NOTHING;
+  const all = [...given, ...used.filter(({ name }) => given.every((each) => each.name !== name))];
+  batch.emit({
+    kind: "workloadSubmitted",
+    version: 3,
+    atMs: batch.nowMs,
+    workloadId: id,
+    spec,
+    actor,
+    ...(waitsFor.length === 0 ? {} : { waitsFor }),
+    ...(all.length === 0 ? {} : { given: all }),
+  });
   return id;
 }
 

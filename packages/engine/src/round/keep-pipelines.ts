@@ -7,7 +7,10 @@ import type { PipelineItem, PipelineRun, PipelineRunId } from "@headroom/model";
 import { dayText, nextActions } from "@headroom/pipelines";
 import type { PipelineFacts, StepAction, WorkloadOutcome } from "@headroom/pipelines";
 import type { Batch } from "../batch/batch.ts";
+import { runOrdinal } from "../cluster/pipeline-index.ts";
+import { moveAlias } from "../lifecycle/artifacts.ts";
 import { createRun, runAdmissionFailure } from "../lifecycle/pipelines.ts";
+import { findVersionOf } from "../state/find-artifact.ts";
 import { recordStepWorkload, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
 
 export function keepPipelines(batch: Batch): void {
@@ -25,8 +28,8 @@ export function keepPipelines(batch: Batch): void {
 }
 
 /** Runs in the order of creation, so that a restored engine does the same. */
-function takeDue({ world: { pipelines, state } }: Batch): readonly PipelineRunId[] {
-  const due = pipelines.due.size === 0 ? [] : [...state.pipelineRuns.keys()].filter((id) => pipelines.due.has(id));
+function takeDue({ world: { pipelines } }: Batch): readonly PipelineRunId[] {
+  const due = [...pipelines.due].toSorted((left, right) => runOrdinal(left) - runOrdinal(right));
   pipelines.due.clear();
   return due;
 }
@@ -72,12 +75,10 @@ function keepRun(batch: Batch, id: PipelineRunId): boolean {
   return true;
 }
 
-function mayStart({ world: { state } }: Batch, { pipeline: { name, runsAtOnce } }: PipelineRun): boolean {
-  if (runsAtOnce === undefined) return true;
-  const running = [...state.pipelineRuns.values()].filter(
-    (run) => run.phase === "running" && run.pipeline.name === name,
-  );
-  return running.length < runsAtOnce;
+/** Runs of a pipeline start in the order of creation, also if an older one has another definition with a lower limit. */
+function mayStart({ world: { pipelines } }: Batch, run: PipelineRun): boolean {
+  const { name, runsAtOnce } = run.pipeline;
+  return runsAtOnce === undefined || (pipelines.isNext(run) && pipelines.runningCount(name) < runsAtOnce);
 }
 
 const factsOf = ({ world: { state }, nowMs }: Batch): PipelineFacts => ({
@@ -92,6 +93,7 @@ const factsOf = ({ world: { state }, nowMs }: Batch): PipelineFacts => ({
   },
   isStopping: (id) => state.workloads.get(id)?.stopRequested === true,
   cached: (key) => state.cachedSteps.get(key) ?? null,
+  versionOf: (team, text) => findVersionOf(state, team, text)?.id ?? null,
 });
 
 /** Records an action. False: the queue is full. */
@@ -104,6 +106,9 @@ function perform(batch: Batch, run: PipelineRun, action: StepAction): boolean {
       return true;
     case "submit":
       return submit(batch, run, action);
+    case "setAlias":
+      setAlias(batch, run, action);
+      return true;
     case "requestApproval":
       batch.emit({ kind: "pipelineApprovalRequested", ...fact, step: action.key });
       return true;
@@ -128,6 +133,19 @@ function perform(batch: Batch, run: PipelineRun, action: StepAction): boolean {
       batch.emit({ kind: "pipelineRunEnded", ...fact, phase: action.phase });
       return true;
   }
+}
+
+/** The registry decides as about a user's move. A refusal fails the step. */
+function setAlias(batch: Batch, run: PipelineRun, action: StepAction & { readonly kind: "setAlias" }): void {
+  const { key: step, alias, version } = action;
+  const fact = { version: 1, atMs: batch.nowMs, runId: run.id, step } as const;
+  const reason = `pipeline run ${run.id}, step ${step}`;
+  const refusal = moveAlias(batch, { alias, version }, { actor: run.actor, reason, run });
+  batch.emit(
+    refusal === null
+      ? { kind: "pipelineStepEnded", ...fact, phase: "succeeded", reason: { kind: "aliasSet", alias, version } }
+      : { kind: "pipelineStepEnded", ...fact, phase: "failed", reason: { kind: "refused", code: refusal.code } },
+  );
 }
 
 /** The limits of a submission apply. A full queue is waited for; any other refusal fails the step. */

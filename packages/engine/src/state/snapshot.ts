@@ -3,6 +3,7 @@
  * not included; they are rebuilt.
  */
 import { IdMap, artifactKey, isWaiting, InvariantError, jsonBytes, parseJsonBytes, utf8Decode } from "@headroom/model";
+import type { PipelineSpec } from "@headroom/model";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { restoreRun, store, storeRun, storeWorkload } from "./stored.ts";
@@ -13,9 +14,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 15;
+const SNAPSHOT_FORMAT = 16;
 
-/** The format of a state in which no endpoint ever changed its revision. */
+/** The format of a state without pipelines that artifacts start or that set aliases. */
+const FORMAT_WITHOUT_TRIGGERS = 15;
+
+/** The format of a state in which, besides, no endpoint ever changed its revision. */
 const FORMAT_WITHOUT_ROLLOUTS = 14;
 
 /** The format of a state in which, besides, the engine never ordered nodes. */
@@ -49,7 +53,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasRollouts(state)) return SNAPSHOT_FORMAT;
+  if (isTriggered(state)) return SNAPSHOT_FORMAT;
+  if (hasRollouts(state)) return FORMAT_WITHOUT_TRIGGERS;
   if (state.burstAccounts.size > 0) return FORMAT_WITHOUT_ROLLOUTS;
   if (state.pipelines.size + state.pipelineRunCount > 0) return FORMAT_WITHOUT_BURSTS;
   if (followsLoad(state)) return FORMAT_WITHOUT_PIPELINES;
@@ -60,6 +65,17 @@ function formatOf(state: State): number {
   if (state.executorStates.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
   if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_EXECUTOR_STATES;
   return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
+}
+
+/** Whether a pipeline has a trigger, or a step, that an older release would take for another one. */
+function isTriggered({ pipelines, pipelineRuns }: State): boolean {
+  const isNewer = ({ triggers = [], steps }: PipelineSpec): boolean =>
+    triggers.some(({ kind }) => kind === "artifact" || kind === "alias") ||
+    steps.some(({ setAlias }) => setAlias !== undefined);
+  for (const { pipeline } of pipelines.values()) if (isNewer(pipeline)) return true;
+  for (const { pipeline, trigger } of pipelineRuns.values())
+    if (isNewer(pipeline) || (trigger.kind === "webhook" && trigger.key !== undefined)) return true;
+  return false;
 }
 
 const hasForeignUse = ({ nodes }: State): boolean =>

@@ -56,7 +56,7 @@ export function beginPipelines(drive: Drive): void {
   drive.receive(applied({ pipelines: [retrain, { ...retrain, name: "removed" }] }));
   drive.receive(command({ kind: "removePipeline", name: "removed" }));
   start(drive, { params: { rows: "20" }, trigger: "manual" });
-  start(drive, { params: { rows: "20" }, trigger: "webhook" });
+  start(drive, { params: { rows: "20" }, trigger: "webhook", key: "delivery-1" });
   const first = newest(drive);
   drive.receive(running(`${first}.1`));
   drive.receive({ kind: "artifactReported", attemptId: `${first}.1` as never, name: "parts", path: 'data:,["a","b"]' });
@@ -95,9 +95,36 @@ export function dueClock(drive: Drive): void {
   drive.receive(command({ kind: "removePipeline", name: "every-minute" }));
 }
 
+/** A new version starts a run, whose step moves an alias; a pipeline that needs a value is not started. */
+export function triggerByArtifact(drive: Drive): void {
+  const promote: PipelineSpec = {
+    name: "promote",
+    team: teamName("default"),
+    params: [{ name: "artifact", default: "" }],
+    triggers: [{ kind: "artifact", artifact: "dataset:trigger" }],
+    steps: [
+      step("train", { spec: spec("train", { ...free, produces: ["model:triggered"] }) }),
+      step("set", { after: ["train"], spec: null, setAlias: "model:triggered@production" }),
+    ],
+  };
+  const needy = { ...promote, name: "needy", params: [{ name: "rows", default: null }] };
+  const watching = { ...promote, triggers: [{ kind: "alias", alias: "model:triggered@production" }] } as const;
+  const steps = [step("report")];
+  drive.receive(applied({ pipelines: [promote, needy, { ...watching, name: "watching", steps }] }));
+  const dataset = { kind: "dataset", team: teamName("default"), name: "trigger" } as const;
+  const artifact = { ...dataset, digest: null, bytes: null, places: [], inputs: [] };
+  drive.receive(command({ kind: "registerArtifact", artifact, aliases: [], reason: "" }));
+  const [attempt = ""] = drive.engine.state.workloads.get(workloadId(newest(drive)))?.activeAttempts ?? [];
+  drive.receive(running(attempt));
+  drive.receive({ kind: "artifactReported", attemptId: attempt as never, name: "model:triggered", path: "/m" });
+  drive.receive(exited(attempt, code(0, 0)));
+  end(drive, 0);
+  for (const name of ["promote", "needy", "watching"]) drive.receive(command({ kind: "removePipeline", name }));
+}
+
 function start(
   drive: Drive,
-  run: { readonly params: Record<string, string>; readonly trigger: "manual" | "webhook" },
+  run: { readonly params: Record<string, string>; readonly trigger: "manual" | "webhook"; readonly key?: string },
 ): void {
   drive.receive(command({ kind: "startPipelineRun", name: "retrain", force: false, ...run }, `key-run-${run.trigger}`));
 }

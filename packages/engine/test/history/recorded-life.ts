@@ -16,7 +16,7 @@ import { beginEndpoint, endEndpoint, followLoad, rollEndpointsOut } from "./life
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginProposals, endProposals } from "./life-of-proposals.ts";
-import { beginPipelines, dueClock, endPipelines } from "./life-of-pipelines.ts";
+import { beginPipelines, dueClock, endPipelines, triggerByArtifact } from "./life-of-pipelines.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
@@ -77,6 +77,7 @@ export function recordLife(): RecordedLife {
   stopTasks(drive);
   endProposals(drive);
   dueClock(drive);
+  triggerByArtifact(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }

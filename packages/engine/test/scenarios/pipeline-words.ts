@@ -61,7 +61,8 @@ function stepOf(text: string): PipelineStep {
     ...(fields.has("params") ? { params: list(fields.get("params")) } : {}),
     ...(marks.includes("cache") ? { cache: true } : {}),
     ...(fields.has("timeout") ? { timeoutMs: durationMs(fields.get("timeout") ?? "0") } : {}),
-    spec: marks.includes("approval") ? null : specOf(name, work),
+    ...(fields.has("sets") ? { setAlias: fields.get("sets") ?? "" } : {}),
+    spec: marks.includes("approval") || fields.has("sets") ? null : specOf(name, work),
   };
 }
 
@@ -71,6 +72,8 @@ export function pipelineOf(text: string): PipelineSpec {
   const { plain, fields } = wordsOf(head);
   const triggers: PipelineTrigger[] = plain.includes("webhook") ? [{ kind: "webhook" }] : [];
   const [hour, minute = "0"] = (fields.get("at") ?? "").split(":");
+  for (const artifact of list(fields.get("on"))) triggers.push({ kind: "artifact", artifact });
+  for (const alias of list(fields.get("onAlias"))) triggers.push({ kind: "alias", alias });
   if (fields.has("at")) {
     const times = {
       minutes: [Number(minute)],
@@ -112,13 +115,15 @@ function runOf(text: string, trigger: "manual" | "webhook"): Command {
   const [from, to = from] = (fields.get("days") ?? fields.get("hours") ?? "").split("..");
   const span = fields.has("days") || fields.has("hours") ? ({ from: from ?? "", to: to ?? "", every } as const) : null;
   const dates = span === null ? undefined : (backfillDates(span, offsetInOslo) ?? []).map(({ date }) => date);
-  const params = Object.fromEntries([...fields].filter(([field]) => field !== "days" && field !== "hours"));
+  const own = new Set(["days", "hours", "key"]);
+  const params = Object.fromEntries([...fields].filter(([field]) => !own.has(field)));
   return command({
     kind: "startPipelineRun",
     name,
     params,
     force: marks.includes("force"),
     trigger,
+    ...(fields.has("key") ? { key: fields.get("key") } : {}),
     ...(dates === undefined ? {} : { dates }),
   });
 }
@@ -166,6 +171,8 @@ export function pipelineEventText(event: PipelineEvent): string {
     }
     case "pipelineDue":
       return `pipeline ${event.name} due at ${durationText(event.dueAtMs)}: ${event.runId ?? `nothing, ${event.left}`}`;
+    case "pipelineNotTriggered":
+      return `pipeline ${event.name} not started (${event.trigger.kind}): ${event.left}`;
     case "pipelineRunStarted":
       return `${event.runId} starts`;
     case "pipelineStepExpanded":

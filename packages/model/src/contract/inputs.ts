@@ -120,6 +120,8 @@ export type Command =
       readonly params: Readonly<Record<string, string>>;
       readonly force: boolean;
       readonly trigger: "manual" | "webhook";
+      /** The id of the request of a webhook. While the run that it started is kept, it starts no other. */
+      readonly key?: string | undefined;
       /** Dates of a backfill. Absent: one run. */
       readonly dates?: readonly string[] | undefined;
     })

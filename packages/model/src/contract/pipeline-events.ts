@@ -23,6 +23,8 @@ export type PipelineEvent =
       readonly runId: PipelineRunId | null;
       readonly left: string;
     })
+  /** A new version or a moved alias started no run. `left`: the reason. */
+  | (Fact<"pipelineNotTriggered"> & { readonly name: string; readonly trigger: RunTrigger; readonly left: string })
   | (Fact<"pipelineRunStarted"> & { readonly runId: PipelineRunId })
   /** The items of a step with a fan-out are known. */
   | (Fact<"pipelineStepExpanded"> & {

@@ -51,7 +51,12 @@ export interface PipelineStep {
   readonly cache?: true;
   /** Time from the submission of its workload after which the workload is stopped and the step fails. */
   readonly timeoutMs?: number;
-  /** The workload; `null`: the step waits for a person's approval. */
+  /**
+   * Alias of an artifact of the pipeline's team (`model:chat@production`) that the step points to the version which the steps in
+   * `after` made. Such a step has no workload.
+   */
+  readonly setAlias?: string;
+  /** The workload; `null`: the step waits for a person's approval, or sets an alias. */
   readonly spec: WorkloadSpec | null;
 }
 
@@ -63,7 +68,11 @@ export type PipelineTrigger =
       readonly concurrency: "allow" | "forbid" | "replace";
     }
   /** A caller with the permission to run the pipeline, such as a script of a repository. */
-  | { readonly kind: "webhook" };
+  | { readonly kind: "webhook" }
+  /** A new version of an artifact (`dataset:text`). Without a team in the name, it is one of the pipeline's team. */
+  | { readonly kind: "artifact"; readonly artifact: string }
+  /** A move of an alias to another version (`model:chat@production`). */
+  | { readonly kind: "alias"; readonly alias: string };
 
 export interface PipelineSpec {
   readonly name: string;
@@ -98,7 +107,11 @@ export const pipelineRunId = (text: string): PipelineRunId => text as PipelineRu
 export type RunTrigger =
   | { readonly kind: "manual" }
   | { readonly kind: "clock"; readonly dueAtMs: number }
-  | { readonly kind: "webhook" }
+  /** `key`: the id that the caller gave the request, which starts one run however often it comes. */
+  | { readonly kind: "webhook"; readonly key?: string }
+  /** `version`: the id of the new version. `depth`: number of runs that started each other before this one. */
+  | { readonly kind: "artifact"; readonly version: string; readonly depth: number }
+  | { readonly kind: "alias"; readonly version: string; readonly alias: string; readonly depth: number }
   /** A run of a backfill. `date`: the day that it is for. */
   | { readonly kind: "backfill"; readonly date: string };
 
@@ -133,7 +146,11 @@ export type StepReason =
   | { readonly kind: "fanOut"; readonly cause: "missing" | "notAList" | "tooMany" }
   /** Its workload would get more artifacts than a workload may. */
   | { readonly kind: "tooManyArtifacts"; readonly count: number }
-  | { readonly kind: "cancelled" };
+  | { readonly kind: "cancelled" }
+  /** The alias points to the version. */
+  | { readonly kind: "aliasSet"; readonly alias: string; readonly version: string }
+  /** The steps before it made no version of the artifact whose alias it sets. */
+  | { readonly kind: "noVersion"; readonly artifact: string };
 
 /** One step of a run, or one item of a step with a fan-out. */
 export interface StepRun {
@@ -195,6 +212,9 @@ export const isRunOpen = ({ phase }: Pick<PipelineRun, "phase">): boolean => pha
 export const pipelineClock = ({ triggers = [] }: PipelineSpec): (PipelineTrigger & { readonly kind: "clock" }) | null =>
   triggers.find((trigger) => trigger.kind === "clock") ?? null;
 
+/** The parameter that a new version of an artifact, or a moved alias, sets to the id of the version. */
+export const ARTIFACT_PARAM = "artifact";
+
 /** The parameter that a clock or a backfill sets to its date, if the pipeline declares it. */
 export const DATE_PARAM = "date";
 
@@ -207,6 +227,10 @@ export const RUN_STEPS_MAX = 5_000;
 export const OPEN_STEPS_MAX = 50_000;
 /** Maximum number of runs that have not ended. */
 export const OPEN_RUNS_MAX = 2_000;
+/** Maximum number of runs of one pipeline that webhooks and artifacts have started and that have not ended. */
+export const TRIGGERED_RUNS_MAX = 100;
+/** Maximum number of runs that start each other in a row, so that pipelines which trigger each other come to an end. */
+export const TRIGGER_DEPTH_MAX = 8;
 /** Runs that have ended, of which the newest are kept. */
 export const ENDED_RUNS_KEPT = 200;
 /** Successful steps by cache key, of which the newest are kept. */

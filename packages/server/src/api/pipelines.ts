@@ -82,14 +82,9 @@ const startOf = (forecast: SubmissionForecast | null, nowMs: number): number | n
   forecast === null ? null : forecast.kind === "starts" ? nowMs : (forecast.estimate?.p50AtMs ?? null);
 
 async function triggerPipeline(plane: ControlPlane, call: Call<"triggerPipeline">): Promise<Answer<"triggerPipeline">> {
-  const { params } = call.body;
-  const wanted = {
-    kind: "startPipelineRun",
-    name: call.params.name,
-    params,
-    force: false,
-    trigger: "webhook",
-  } as const;
+  const { params, key } = call.body;
+  const { name } = call.params;
+  const wanted = { kind: "startPipelineRun", name, params, force: false, trigger: "webhook", key } as const;
   const { runIds } = await command(plane, call, wanted, "pipelineRunsStarted");
   return { dryRun: false, runIds: [...runIds] };
 }

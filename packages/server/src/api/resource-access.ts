@@ -141,17 +141,6 @@ function dependencies(
   readable = readableTeams(state, principal),
 ): ResourceNeed[] {
   const { after, ...spec } = (body ?? {}) as DependingBody;
-  const artifacts = artifactsOfTeams(spec).flatMap(([text, team]): ResourceNeed[] =>
-    readable === null || readable.has(team)
-      ? []
-      : [
-          {
-            permission: "artifacts.read",
-            resource: { kind: "artifacts", name: text, teams: [team], owner: null },
-            absent: () => rejected({ code: "unknownArtifact", artifact: text }),
-          },
-        ],
-  );
   const workloads = (after ?? []).flatMap(({ workload = "" }): ResourceNeed[] => {
     const found = state.workloads.get(workload as WorkloadId);
     if (found === undefined || readable === null || readable.has(found.spec.team)) return [];
@@ -163,7 +152,7 @@ function dependencies(
       },
     ];
   });
-  return [...workloads, ...artifacts];
+  return [...workloads, ...artifactNeeds(artifactsNamed(spec), readable)];
 }
 
 interface DependingBody {
@@ -174,14 +163,26 @@ interface DependingBody {
   readonly inputs?: readonly string[] | null;
 }
 
-/** Artifacts that the body names with their team. A name without a team is one of the team of the body. */
-function artifactsOfTeams({ servedModel, data, inputs }: DependingBody): readonly (readonly [string, TeamName])[] {
-  const texts = [...(data?.inputs ?? []), ...(inputs ?? []), ...(typeof servedModel === "string" ? [servedModel] : [])];
-  return texts.flatMap((text) => {
+const artifactsNamed = ({ servedModel, data, inputs }: DependingBody): readonly string[] => [
+  ...(data?.inputs ?? []),
+  ...(inputs ?? []),
+  ...(typeof servedModel === "string" ? [servedModel] : []),
+];
+
+/** Artifacts that are named with their team. A name without a team is one of the team of the body. */
+const artifactNeeds = (texts: readonly string[], readable: ReadonlySet<string> | null): ResourceNeed[] =>
+  texts.flatMap((text): ResourceNeed[] => {
     const team = parseArtifactRef(text)?.team ?? null;
-    return team === null ? [] : [[text, team] as const];
+    return team === null || readable === null || readable.has(team)
+      ? []
+      : [
+          {
+            permission: "artifacts.read",
+            resource: { kind: "artifacts", name: text, teams: [team], owner: null },
+            absent: () => rejected({ code: "unknownArtifact", artifact: text }),
+          },
+        ];
   });
-}
 
 function ofBody(state: ReadonlyState, permission: Permission, { body }: ReadCall): ResourceNeed {
   const { team } = body as { readonly team: TeamName | null };
@@ -245,6 +246,10 @@ function ofToken({ tokens }: ControlPlane, state: ReadonlyState, permission: Per
 }
 
 type Documents = Call<"apply">["body"];
+type DeclaredTriggers = NonNullable<NonNullable<Documents["pipelines"]>[number]["triggers"]>;
+
+const artifactsIn = (triggers: DeclaredTriggers): readonly string[] =>
+  triggers.flatMap((each) => (each.kind === "artifact" ? [each.artifact] : each.kind === "alias" ? [each.alias] : []));
 
 function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
   const { state, operation, call } = asked;
@@ -272,8 +277,10 @@ function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
       ...dependencies(state, { principal, body: spec }, readable),
       ...(state.schedules.has(name) ? ofSchedule(state, part("schedules"), name) : []),
     ]),
-    ...pipelines.flatMap(({ name, team, steps }) => [
+    ...pipelines.flatMap(({ name, team, steps, triggers = [] }) => [
       ofWorkDocument(part("pipelines"), { team }, { tree, owner: null }),
+      // A trigger on an artifact of another team tells when that team makes a version, and which.
+      ...artifactNeeds(artifactsIn(triggers), readable),
       ...steps.flatMap(({ spec }) => (spec === null ? [] : dependencies(state, { principal, body: spec }, readable))),
       ...(state.pipelines.has(name) ? ofPipeline(state, part("pipelines"), name) : []),
     ]),

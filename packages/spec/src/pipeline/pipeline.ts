@@ -103,7 +103,13 @@ const step = record(
     workload: nullable(workload, {
       wire: "spec",
       description: "The workload that the step submits.",
-      otherwise: "with `approval: true`, a person decides",
+      otherwise: "none: a person decides with `approval: true`, or `setAlias`",
+    }),
+    setAlias: optional(notation.text(names.artifactRef, limits.ARTIFACT_REF_CHARS_MAX, "an alias"), {
+      description:
+        "Instead of a workload: points this alias to the version of the artifact that the steps in `after` made.",
+      examples: ["model:chat@production"],
+      otherwise: "none",
     }),
     approval: optional(notation.flag, {
       wire: null,
@@ -128,10 +134,11 @@ const step = record(
     },
     wire: (shape) => z.strictObject(shape).meta({ id: "PipelineStep" }),
     check: (written) =>
-      (written.workload === null) === (written.approval === true)
+      Number(written.workload !== null) + Number(written.approval === true) + Number(written.setAlias !== null) === 1
         ? undefined
-        : "must have either workload or approval: true",
-    toManifest: (written, { spec }) => (spec === null ? { ...written, approval: true } : written),
+        : "must have one of workload, approval: true and setAlias",
+    toManifest: (written, { spec, setAlias }) =>
+      spec === null && setAlias === undefined ? { ...written, approval: true } : written,
   },
 );
 
@@ -141,7 +148,12 @@ const clockTrigger = z.strictObject({
   concurrency: z.enum(["allow", "forbid", "replace"]),
 });
 const pipelineTrigger = z
-  .discriminatedUnion("kind", [clockTrigger, z.strictObject({ kind: z.literal("webhook") })])
+  .discriminatedUnion("kind", [
+    clockTrigger,
+    z.strictObject({ kind: z.literal("webhook") }),
+    z.strictObject({ kind: z.literal("artifact"), artifact: names.artifactRef }),
+    z.strictObject({ kind: z.literal("alias"), alias: names.artifactRef }),
+  ])
   .meta({ id: "PipelineTrigger", description: "A cause of runs of a pipeline, besides people." });
 
 const trigger = record(
@@ -159,22 +171,45 @@ const trigger = record(
       description: "Whether `POST /v1/pipelines/NAME/trigger` starts a run.",
       otherwise: "`false`",
     }),
+    artifact: optional(notation.text(names.artifactRef, limits.ARTIFACT_REF_CHARS_MAX, "an artifact"), {
+      description:
+        "Each new version of this artifact starts a run. The parameter `artifact`, if there is one, gets the version.",
+      examples: ["dataset:text"],
+      otherwise: "none",
+    }),
+    alias: optional(notation.text(names.artifactRef, limits.ARTIFACT_REF_CHARS_MAX, "an alias"), {
+      description: "Each move of this alias starts a run. The parameter `artifact`, if there is one, gets the version.",
+      examples: ["model:chat@production"],
+      otherwise: "none",
+    }),
   },
   {
     wire: () => pipelineTrigger,
-    check: ({ cron, concurrency, webhook }) => {
-      if ((cron === null) === (webhook !== true)) return "must have either cron or webhook: true";
+    check: ({ cron, concurrency, webhook, artifact, alias }) => {
+      const causes = [cron !== null, webhook === true, artifact !== null, alias !== null].filter(Boolean);
+      if (causes.length !== 1) return "must have one of cron, webhook: true, artifact and alias";
       return cron === null && concurrency !== null ? "has concurrency only with cron" : undefined;
     },
-    toWire: (_wire, { cron, concurrency }) =>
-      cron === null ? { kind: "webhook" } : { kind: "clock", times: cron, concurrency: concurrency ?? "forbid" },
-    toManifest: (_written, wire) =>
-      wire.kind === "webhook"
-        ? { webhook: true }
-        : {
+    toWire: (_wire, { cron, concurrency, artifact, alias }) => {
+      if (artifact !== null) return { kind: "artifact", artifact };
+      if (alias !== null) return { kind: "alias", alias };
+      return cron === null ? { kind: "webhook" } : { kind: "clock", times: cron, concurrency: concurrency ?? "forbid" };
+    },
+    toManifest: (_written, wire) => {
+      switch (wire.kind) {
+        case "webhook":
+          return { webhook: true };
+        case "artifact":
+          return { artifact: wire.artifact };
+        case "alias":
+          return { alias: wire.alias };
+        case "clock":
+          return {
             cron: cronNotation.toManifest(wire.times),
             ...(wire.concurrency === "forbid" ? {} : { concurrency: wire.concurrency }),
-          },
+          };
+      }
+    },
   },
 );
 
