@@ -47,8 +47,9 @@ export const layers: Readonly<Record<string, Layer>> = {
   protocol: pure("pure", ["spec"], ["zod"]),
   views: { ...pure("pure", ["model", "engine", "explain", "lineage", "pipelines", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
+  stores: shell(["platform"], ["zod", "@aws-sdk/client-s3"]),
   journal: shell(["model", "engine", "platform"], []),
-  executors: shell(["model", "engine", "perf", "platform"], ["zod", "@kubernetes/client-node"]),
+  executors: shell(["model", "engine", "perf", "platform", "stores"], ["zod", "@kubernetes/client-node"]),
   gateway: shell(["platform", "routing"], "declared"),
   server: shell(
     [
@@ -64,6 +65,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       "protocol",
       "platform",
       "journal",
+      "stores",
       "executors",
     ],
     "declared",
@@ -120,6 +122,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   explain: ["accounts", "reasons", "changes", "dry-runs"],
   lineage: ["events", "graph", "history"],
   "model-files": ["base", "safetensors", "gguf", "onnx"],
+  stores: ["objects", "transfers", "cache", "testing"],
   usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds", "review"],
 };
 
@@ -137,6 +140,7 @@ export const internalExports: Readonly<Record<string, readonly string[]>> = {
   "@headroom/engine/internals": ["explain", "engine-oracle"],
   "@headroom/engine/testing": [],
   "@headroom/journal/internals": ["journal"],
+  "@headroom/stores/testing": [],
 };
 
 /**

@@ -23,7 +23,7 @@ async function offered(line: readonly string[]): Promise<string[]> {
 
 describe("what is offered", () => {
   it.each<[string[], string[]]>([
-    [["st"], ["stop", "status"]],
+    [["st"], ["stop", "status", "store"]],
     [
       ["nodes", ""],
       ["show", "drain", "resume", "remove", "notice", "qualify"],

@@ -20,6 +20,8 @@ import type {
   WorkerExit,
   WorkloadId,
 } from "@headroom/model";
+import type { CacheReport } from "@headroom/stores";
+import type { StagingProgress } from "./job-protocol/input-staging.ts";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /**
@@ -254,6 +256,10 @@ export interface Executor {
   exec?(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession>;
   /** Resource usage of an attempt; `null` if the attempt is unknown. */
   usage(attemptId: AttemptId): Promise<AttemptUsage | null>;
+  /** The transfer of inputs that an attempt waits for; `null`: it waits for none. Absent: this kind stages nothing. */
+  staging?(attemptId: AttemptId): StagingProgress | null;
+  /** The cache of inputs; `null`: there is none. Absent: this kind stages nothing. */
+  inputCache?(): Promise<CacheReport | null>;
   /**
    * Reads the accelerators of all nodes within seconds and never throws. Absent: this kind of executor reads no
    * accelerators.

@@ -4,6 +4,7 @@
  * types that operators can declare.
  */
 export * from "./executor.ts";
+export type { StagingProgress } from "./job-protocol/input-staging.ts";
 export { executorDeclaration, executorModes, readDeclaration } from "./kinds/executor-declaration.ts";
 export type { DeclarationProblem, ExecutorDeclaration, ExecutorMode } from "./kinds/executor-declaration.ts";
 export { executorType } from "./kinds/executor-type.ts";

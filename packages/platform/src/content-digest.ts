@@ -25,32 +25,51 @@ interface ContentDigest {
   readonly files: number;
 }
 
+interface HashedFile {
+  /** Path in the directory; empty: the content is this one file. */
+  readonly name: string;
+  /** SHA-256 in hexadecimal digits. */
+  readonly hex: string;
+  readonly bytes: number;
+}
+
 interface Walk {
   readonly signal: AbortSignal | undefined;
-  readonly lines: string[];
-  bytes: number;
-  files: number;
+  readonly names: string[];
   nameBytes: number;
 }
 
 /** The signal ends the reading: a file may be as large as its owner likes. A file that grows meanwhile is refused. */
 export async function contentDigest(target: string, signal?: AbortSignal): Promise<ContentDigest> {
+  const files: HashedFile[] = [];
+  for (const name of await contentFiles(target, signal))
+    files.push(await hashFile(name === "" ? target : path.join(target, name), name, signal));
+  return digestOfFiles(files);
+}
+
+/** The digest of files whose bytes were hashed one by one, in the order of their paths. */
+export function digestOfFiles(files: readonly HashedFile[]): ContentDigest {
+  const [only] = files;
+  if (files.length === 1 && only?.name === "") return { digest: `sha256:${only.hex}`, bytes: only.bytes, files: 1 };
+  const hash = createHash("sha256");
+  for (const { hex, bytes, name } of files) hash.update(`${hex}  ${bytes}  ${JSON.stringify(name)}\n`);
+  const bytes = files.reduce((sum, each) => sum + each.bytes, 0);
+  return { digest: `sha256:${hash.digest("hex")}`, bytes, files: files.length };
+}
+
+/** Paths of the files in a directory in the order of the digest; one empty path: the target is a file. */
+export async function contentFiles(target: string, signal?: AbortSignal): Promise<readonly string[]> {
   const file = await openPlain(target);
   try {
     const stat = await file.stat();
-    if (stat.isFile()) {
-      const { hex, bytes } = await hashOf(file, { target, size: stat.size, signal });
-      return { digest: `sha256:${hex}`, bytes, files: 1 };
-    }
+    if (stat.isFile()) return [""];
     if (!stat.isDirectory()) throw refusal(target, "is no regular file and no directory");
   } finally {
     await file.close();
   }
-  const walk: Walk = { signal, lines: [], bytes: 0, files: 0, nameBytes: 0 };
+  const walk: Walk = { signal, names: [], nameBytes: 0 };
   await addDirectory(walk, target, "", 0);
-  const hash = createHash("sha256");
-  for (const line of walk.lines) hash.update(line);
-  return { digest: `sha256:${hash.digest("hex")}`, bytes: walk.bytes, files: walk.files };
+  return walk.names;
 }
 
 async function addDirectory(walk: Walk, target: string, within: string, depth: number): Promise<void> {
@@ -58,27 +77,24 @@ async function addDirectory(walk: Walk, target: string, within: string, depth: n
   walk.signal?.throwIfAborted();
   const entries = await readdir(target, { withFileTypes: true });
   walk.nameBytes += entries.reduce((sum, { name }) => sum + name.length + within.length, 0);
-  if (walk.nameBytes > NAME_BYTES_MAX || walk.files + entries.length > FILES_MAX)
+  if (walk.nameBytes > NAME_BYTES_MAX || walk.names.length + entries.length > FILES_MAX)
     throw refusal(target, `has more than ${FILES_MAX} files, or too long names`);
   const byName = entries.toSorted((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
   for (const entry of byName) {
     const child = path.join(target, entry.name);
     const name = within === "" ? entry.name : `${within}/${entry.name}`;
     if (entry.isDirectory()) await addDirectory(walk, child, name, depth + 1);
-    else if (entry.isFile()) await addFile(walk, child, name);
+    else if (entry.isFile()) walk.names.push(name);
     else throw refusal(child, "is a link or a special file");
   }
 }
 
-async function addFile(walk: Walk, target: string, name: string): Promise<void> {
+async function hashFile(target: string, name: string, signal: AbortSignal | undefined): Promise<HashedFile> {
   const file = await openPlain(target);
   try {
     const stat = await file.stat();
     if (!stat.isFile()) throw refusal(target, "is no regular file any more");
-    const { hex, bytes } = await hashOf(file, { target, size: stat.size, signal: walk.signal });
-    walk.lines.push(`${hex}  ${bytes}  ${JSON.stringify(name)}\n`);
-    walk.bytes += bytes;
-    walk.files += 1;
+    return { name, ...(await hashOf(file, { target, size: stat.size, signal })) };
   } finally {
     await file.close();
   }

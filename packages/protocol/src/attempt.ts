@@ -126,8 +126,21 @@ const attemptCommon = {
   startedAtMs: instantMs.nullable(),
 };
 
+const attemptStaging = z
+  .object({
+    uri: z.string(),
+    store: z.string(),
+    bytes: count,
+    totalBytes: count.nullable().meta({ description: "Null: the store has not answered yet." }),
+    sinceMs: instantMs,
+  })
+  .meta({ id: "AttemptStaging" });
+
 const activeFields = {
   ...attemptCommon,
+  staging: attemptStaging.optional().meta({
+    description: "The transfer of an input that the attempt waits for before its workers start; absent: none.",
+  }),
   progress: progress.nullable(),
   ready: z
     .object({ atMs: instantMs, address: z.string().meta({ description: "Host and port of its HTTP server." }) })
@@ -199,6 +212,7 @@ export type WorkerExit = z.output<typeof workerExit>;
 export type ClosedBy = z.output<typeof closedBy>;
 export type StopReason = z.output<typeof stopReason>;
 export type AttemptOutcome = z.output<typeof attemptOutcome>;
+export type AttemptStaging = z.output<typeof attemptStaging>;
 export type Progress = z.output<typeof progress>;
 export type Checkpoint = z.output<typeof checkpoint>;
 export type Attempt = z.output<typeof attempt>;

@@ -9,6 +9,7 @@ import type { CapacityHistory } from "./capacity-history.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
+import type { StoreCacheList, StoreList, StoreRemoved, StoreRequestInput, StoreDeclared } from "./store.ts";
 import type {
   ExecutorAbandoned,
   ExecutorList,
@@ -331,6 +332,12 @@ export interface HeadroomClient {
     options?: CommandOptions,
   ): Promise<ExecutorAbandoned>;
   removeExecutor(name: string, options?: CommandOptions): Promise<ExecutorRemoved>;
+  stores(options?: CallOptions): Promise<StoreList>;
+  /** Caches of inputs on nodes. */
+  storeCaches(options?: CallOptions): Promise<StoreCacheList>;
+  declareStore(name: string, body: StoreRequestInput, options?: CommandOptions): Promise<StoreDeclared>;
+  /** Removes the declaration. The bytes stay in the store. */
+  removeStore(name: string, options?: CommandOptions): Promise<StoreRemoved>;
   /** `force`: stops and requeues the work on the nodes first. Without it, a removal is refused while work runs there. */
   removeNode(id: string, options?: RemovalOptions): Promise<NodeRemoved>;
   removePool(name: string, options?: RemovalOptions): Promise<PoolRemoved>;

@@ -273,7 +273,15 @@ function fleetCalls(
   };
 }
 
-type ExecutorCalls = "executors" | "declareExecutor" | "abandonExecutor" | "removeExecutor";
+type ExecutorCalls =
+  | "executors"
+  | "declareExecutor"
+  | "abandonExecutor"
+  | "removeExecutor"
+  | "stores"
+  | "storeCaches"
+  | "declareStore"
+  | "removeStore";
 
 function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
   const o = operations;
@@ -282,6 +290,10 @@ function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
     declareExecutor: (name, body, options) => http.call(o.declareExecutor, { params: { name }, body, options }),
     abandonExecutor: (name, body, options) => http.call(o.abandonExecutor, { params: { name }, body, options }),
     removeExecutor: (name, options) => http.call(o.removeExecutor, { params: { name }, options }),
+    stores: (options) => http.call(o.stores, { options }),
+    storeCaches: (options) => http.call(o.storeCaches, { options }),
+    declareStore: (name, body, options) => http.call(o.declareStore, { params: { name }, body, options }),
+    removeStore: (name, options) => http.call(o.removeStore, { params: { name }, options }),
   };
 }
 

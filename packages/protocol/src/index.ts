@@ -46,6 +46,7 @@ export * from "./session-fragment.ts";
 export * from "./sizing.ts";
 export * from "./snapshot.ts";
 export * from "./status.ts";
+export type { Store, StoreCacheList, StoreList, StoreRemoved, StoreRequestInput, StoreDeclared } from "./store.ts";
 export * from "./team.ts";
 export * from "./user.ts";
 export * from "./verdict.ts";

@@ -29,6 +29,7 @@ import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
+import { StoreService } from "../src/stores/store-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
@@ -103,6 +104,7 @@ const plane = {
   execs: new ExecSessions(),
   mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now(), onPoints: () => undefined }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
+  storeService: new StoreService(config.home),
   log,
   notificationChannels: [],
   tokens: new AccessTokens({ home: config.home, nowMs: () => Date.now() }),

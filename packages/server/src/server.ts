@@ -29,6 +29,7 @@ import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { inventoryDefaults } from "./executors/executor-contact.ts";
 import type { InventoryRules } from "./executors/executor-contact.ts";
 import { ExecutorService } from "./executors/executor-service.ts";
+import { StoreService } from "./stores/store-service.ts";
 import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
@@ -158,7 +159,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   if (exposure !== null) log.warn(exposure);
   const certificate = options.tls == null ? null : readTlsFiles(options.tls);
   prepareHome(home);
-  const executors = executorService(options, log);
+  const stores = new StoreService(home);
+  const executors = executorService(options, log, stores);
   let telemetry: Telemetry | null = null;
   let driver: Driver | null = null;
   let api: Api | null = null;
@@ -189,7 +191,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     await telemetry.restore(await driver.read(({ state }) => [...state.attempts.keys()]));
     const token = auth === "off" ? null : loadToken(home, options.token);
     const notifier = openNotifier(options, driver, log);
-    const plane = controlPlane(options, { driver, telemetry, executors, notifier, token, log, address: () => url });
+    const opened = { driver, telemetry, executors, stores, notifier, token, log };
+    const plane = controlPlane(options, { ...opened, address: () => url });
     if (!isSafe) {
       await revokeWithoutTeam(plane);
       await choosePolicy(driver, options.policy);
@@ -202,14 +205,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     notifier.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
-    const stopWatches = (): void => {
-      stopLooking?.();
-      executors.stop();
-      stopRenewal();
-    };
     const certificateSha256 = certificate?.fingerprint ?? null;
     const started = { home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, marker };
-    return running({ ...started, stopWatches });
+    const watches = [() => stopLooking?.(), () => executors.stop(), () => stopRenewal()];
+    return running({ ...started, stopWatches: () => watches.forEach((stop) => stop()) });
   } catch (error) {
     stopRenewal();
     await api?.close();
@@ -240,6 +239,7 @@ interface Opened {
   readonly driver: Driver;
   readonly telemetry: Telemetry;
   readonly executors: ExecutorService;
+  readonly stores: StoreService;
   readonly notifier: Notifier;
   readonly token: string | null;
   readonly log: DriverLog;
@@ -248,7 +248,7 @@ interface Opened {
 
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { home, host, hostNames = [], measuredRuns, readingsEveryMs } = options;
-  const { driver, telemetry, executors, notifier, token, log } = opened;
+  const { driver, telemetry, executors, stores, notifier, token, log } = opened;
   const nowMs = (): number => Date.now();
   const tokens = new AccessTokens({ home, nowMs });
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
@@ -268,6 +268,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     accelerators,
     executors: executors.executors,
     executorService: executors,
+    storeService: stores,
     gate: new Gate({ token, hostNames: own, tokens, nowMs }),
     tokens,
     denials: new Denials(),
@@ -360,6 +361,7 @@ function running({
     if (!hasFailed) marker.end(true);
     await plane.telemetry.close();
     await executors.close();
+    await plane.storeService.close();
   };
   return {
     url,
@@ -426,12 +428,12 @@ function openNotifier(options: ControlPlaneOptions, driver: Driver, log: DriverL
   return new Notifier({ driver, rules, home, log, ...(retryPausesMs === undefined ? {} : { retryPausesMs }) });
 }
 
-function executorService(options: ControlPlaneOptions, log: DriverLog): ExecutorService {
+function executorService(options: ControlPlaneOptions, log: DriverLog, stores: StoreService): ExecutorService {
   const { home, executorTypes: types = executorTypes } = options;
   const rules = { ...retentionDefaults, ...options.retention };
   const nowMs = (): number => Date.now();
   const retained = (executor: Executor): RetainingExecutor => new RetainingExecutor({ executor, rules, log, nowMs });
-  const own = (options.executors ?? [localExecutor(options, log)]).map(retained);
+  const own = (options.executors ?? [localExecutor(options, log, stores)]).map(retained);
   return new ExecutorService({
     home,
     types,
@@ -443,8 +445,9 @@ function executorService(options: ControlPlaneOptions, log: DriverLog): Executor
   });
 }
 
-function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {
-  return createLocalExecutor({ onProblem: (message) => log.warn(message), ...local, homeDir: path.resolve(home) });
+function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog, { stores }: StoreService): Executor {
+  const onProblem = (message: string): void => log.warn(message);
+  return createLocalExecutor({ onProblem, stores, ...local, homeDir: path.resolve(home) });
 }
 
 /**

@@ -50,7 +50,10 @@ const constraints = {
     .filter((levels) => Object.keys(levels).length > 0),
   nodeSelector: fc.dictionary(name, name, { noNullPrototype: true, minKeys: 1, maxKeys: 4 }),
   spread: fc.record({ topologyKey: name, maxPerDomain: fc.integer({ min: 1, max: 64 }) }),
-  data: fc.record({ inputs: fc.uniqueArray(text, { minLength: 1, maxLength: 3 }), rule: name }, { requiredKeys: [] }),
+  data: fc.record(
+    { inputs: fc.uniqueArray(text, { minLength: 1, maxLength: 3 }), rule: name, store: name },
+    { requiredKeys: [] },
+  ),
   preemptible: fc.boolean(),
   minRuntimeMs: fc.nat({ max: 1e9 }),
   restartCostMs: fc.nat({ max: 1e9 }),

@@ -26,6 +26,7 @@ export * from "./forecast-words.ts";
 export { refusedCursor } from "./page-cursor.ts";
 export * from "./start-listings.ts";
 export { gangSizeText } from "./gang-size-text.ts";
+export { stagingText } from "./staging-text.ts";
 export { cronText } from "./cron-text.ts";
 export { stepReasonSentence, stepWaitSentence, triggerText } from "./pipeline-text.ts";
 export * from "./pipeline-plan-view.ts";

@@ -31,6 +31,7 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   if (labels.length > 0) terms.push({ name: "Nodes", text: `only on nodes with ${labels.join(", ")}` });
   if (gang.antiAffinity !== undefined) terms.push(...antiAffinityTerms(gang.antiAffinity));
   if (data?.inputs !== undefined) terms.push({ name: "Reads", text: data.inputs.join(", ") });
+  if (data?.store !== undefined) terms.push({ name: "Uploads to", text: data.store });
   if (data?.rule !== undefined)
     terms.push({ name: "Data rule", text: `${data.rule}: runs only where this data rule is admitted` });
   if (spread !== undefined) {

@@ -12,6 +12,7 @@ export { predictionText } from "./prediction-text.ts";
 export { closedPlacesText } from "./shortfall-text.ts";
 export { proposalPhaseText, proposalRuleText, proposedChangeText } from "./proposal-text.ts";
 export { spanText } from "./capacity-order-text.ts";
+export { stagingText } from "./staging-text.ts";
 export { slowRunText, stepComparisonText, stepText } from "./slow-run-text.ts";
 export { budgetSentence, forecastSentences, isUsedUp } from "./team-budget.ts";
 export { amountText } from "./team-text.ts";

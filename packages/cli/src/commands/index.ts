@@ -17,6 +17,7 @@ import { endpointCommand } from "./endpoint.ts";
 import { rolloutCommand } from "./rollout.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
+import { storeCommand } from "./store.ts";
 import { attachCommand, execCommand } from "./exec.ts";
 import { fleetCommand } from "./fleet.ts";
 import { healthCommand } from "./health.ts";
@@ -116,6 +117,7 @@ export const commands: readonly CommandDefinition[] = [
   endpointCommand,
   rolloutCommand,
   executorCommand,
+  storeCommand,
   kubernetesCommand,
   defragmentCommand,
   wasteCommand,

@@ -64,7 +64,10 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     context.print(
       `${paint("bold", workload.name)} (${workload.id}) is ${paint(tone ?? "bold", text)}: ${printable(workload.endSentence ?? verdict.sentence)}`,
     );
-    if (verdict.kind !== "blocked") return code;
+    if (verdict.kind !== "blocked") {
+      context.print(...(await stagingLines(client, workload.id)));
+      return code;
+    }
     const { reasonPairs } = await import("../output/reason-text.ts");
     for (const [index, reason] of verdict.reasons.entries()) {
       if (index > 0) context.print("", `also: ${printable(reason.sentence)}`);
@@ -80,6 +83,16 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     return code;
   },
 });
+
+/** Work that starts can wait for its inputs. */
+async function stagingLines(client: HeadroomClient, id: string): Promise<readonly string[]> {
+  const { stagingText } = await import("@headroom/views/text");
+  return (await client.getWorkload(id)).attempts.flatMap((attempt) =>
+    attempt.phase === "ended" || attempt.staging === undefined
+      ? []
+      : [`  attempt ${attempt.number}: ${printable(stagingText(attempt.staging))}`],
+  );
+}
 
 /**
  * The same forecast that `eta`, `what-if` and the queue show; `null`: the workload has started meanwhile, or no

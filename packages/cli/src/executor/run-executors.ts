@@ -5,6 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { instant, plural } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
+import { settingsOf } from "./settings.ts";
 
 export interface ExecutorCommandOptions {
   readonly json?: boolean;
@@ -13,28 +14,6 @@ export interface ExecutorCommandOptions {
 export interface AddExecutorOptions extends ExecutorCommandOptions {
   readonly mode?: string;
   readonly setting?: readonly string[];
-}
-
-type Settings = Readonly<Record<string, unknown>>;
-
-/** Reads `name=value`. A value that is JSON is read as JSON, and any other is text. */
-function settingsOf(assignments: readonly string[]): Settings {
-  return Object.fromEntries(
-    assignments.map((assignment) => {
-      const at = assignment.indexOf("=");
-      if (at < 1) throw new CliError(`--setting: expected name=value, got ${assignment}`, exitCode.usage);
-      return [assignment.slice(0, at), valueOf(assignment.slice(at + 1))];
-    }),
-  );
-}
-
-function valueOf(text: string): unknown {
-  if (!/^(?:true|false|-?\d|\[|\{|")/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 export async function addExecutor(

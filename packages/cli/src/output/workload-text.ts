@@ -1,9 +1,10 @@
 /** Workloads as text for tables and detail pages. */
 import type { Attempt, ClosedBy, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
-import { closedByText, gangSizeText, partForm, predictionText, resourceTexts } from "@headroom/views/text";
+import { closedByText, gangSizeText, partForm, predictionText, resourceTexts, stagingText } from "@headroom/views/text";
 import { ago, coresText, instant, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
+import { printable } from "../terminal.ts";
 import type { Sink } from "../terminal.ts";
 
 const phaseTones: Readonly<Record<WorkloadSummary["phase"], Tone>> = {
@@ -154,7 +155,8 @@ export function attemptTable(
   const rows = attempts.map((attempt) => {
     const endMs = attempt.phase === "ended" ? attempt.endedAtMs : nowMs;
     const ran = attempt.startedAtMs === null ? "" : shortDuration(endMs - attempt.startedAtMs);
-    const phase = attempt.phase === "ended" ? attempt.outcome : attempt.phase;
+    const staging = attempt.phase !== "ended" && attempt.staging !== undefined;
+    const phase = attempt.phase === "ended" ? attempt.outcome : staging ? "staging" : attempt.phase;
     return [
       attempt.id,
       String(attempt.task),
@@ -199,6 +201,7 @@ const stopText = (reason: StopReason, closedBy: ClosedBy | undefined): string =>
 
 function outcomeText(attempt: Attempt, gang: Workload["gang"]): string {
   if (attempt.phase !== "ended") {
+    if (attempt.staging !== undefined) return printable(stagingText(attempt.staging));
     if (attempt.stop === null) return gangSizeText(attempt, gang);
     const first = attempt.stop.checkpointUntilMs === undefined ? "" : ", after it has written a checkpoint";
     return `stopping: ${stopText(attempt.stop.reason, attempt.stop.closedBy)}${first}`;

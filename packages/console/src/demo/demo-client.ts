@@ -30,6 +30,7 @@ import { YOU, type DemoWorld } from "./demo-world.ts";
 import { artifactCommands, artifactReading } from "./artifact-client.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
+import { storeClient } from "./store-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
 import type { PipelineReading } from "./pipeline-client.ts";
@@ -434,6 +435,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     ...pipelineCommands(world, run),
     ...artifactCommands(world, run),
     ...executorClient(world.engine),
+    ...storeClient,
     ...nodeCommands(run),
     removeTeam: async (name) => {
       run({ kind: "removeTeam", team: teamName(name) });

@@ -286,7 +286,10 @@ function registerMade(batch: Batch, { workload, attempt }: Maker, made: Made): v
     digest: made.digest ?? null,
     bytes: made.bytes ?? null,
     ...(spec.data?.rule === undefined ? {} : { rule: spec.data.rule }),
-    places: [{ store: "local", uri: made.path, state }],
+    places: [
+      { store: "local", uri: made.path, state },
+      ...(made.stored === undefined ? [] : [{ ...made.stored, state: "verified" as const }]),
+    ],
     inputs: inputsOf(spec, given),
     ...(made.metrics === undefined ? {} : { metrics: made.metrics }),
     ...(made.parameters === undefined ? {} : { parameters: made.parameters }),

@@ -153,8 +153,8 @@ function isQuickFailure({ nowMs }: Batch, { workload, attempt }: Ended): boolean
 
 /**
  * The time from which a task may be retried after losses with a known cause. `null` if it may not be retried. Losses
- * because of unreadable records count against `retries.max` like failures, because only the workload's own processes
- * write near these records.
+ * because of unreadable records or wrong inputs count against `retries.max` like failures: only the workload's own processes
+ * write near these records, and inputs that do not exist are its mistake.
  */
 function retryAfterLosses(
   { nowMs }: Batch,
@@ -163,7 +163,8 @@ function retryAfterLosses(
 ): number | null {
   const { retries } = workload.spec;
   if (losses > CONSECUTIVE_LOSSES_MAX) return null;
-  if (cause === "records" && taskOf(workload, task).failureCount + losses > retries.max) return null;
+  if ((cause === "records" || cause === "inputs") && taskOf(workload, task).failureCount + losses > retries.max)
+    return null;
   const own = backoffMs({ ...retries, backoffMs: LOST_BACKOFF_MIN_MS, backoffMaxMs: LOSS_BACKOFF_MAX_MS }, losses);
   return nowMs + Math.max(backoffMs(retries, losses), own);
 }

@@ -13,6 +13,8 @@ import type {
   StopGang,
   ExecutorId,
   Attempt,
+  LaunchArtifact,
+  ProducedArtifact,
   StopReason,
   WorkerAllocation,
   WorkloadSpec,
@@ -43,8 +45,22 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
   if (given === undefined && everyMs === undefined) return launch;
   return {
     ...launch,
-    ...(given === undefined ? {} : { artifacts: given }),
+    ...(given === undefined ? {} : { artifacts: given.map((each) => withContent(world, each)) }),
     ...(everyMs === undefined ? {} : { checkpointEveryMs: everyMs }),
+  };
+}
+
+function withContent({ state }: World, artifact: ProducedArtifact): LaunchArtifact {
+  const version = artifact.version === undefined ? undefined : state.artifactVersions.get(artifact.version);
+  if (version === undefined) return artifact;
+  const { digest, rule } = version;
+  const places = version.places.filter(({ state: at }) => at !== "missing").map(({ uri }) => uri);
+  const others = places.filter((uri) => uri !== artifact.path);
+  return {
+    ...artifact,
+    ...(digest === null ? {} : { digest }),
+    ...(rule === undefined ? {} : { rule }),
+    ...(others.length === 0 ? {} : { places: others }),
   };
 }
 

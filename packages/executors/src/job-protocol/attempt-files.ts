@@ -50,6 +50,7 @@ import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@
 import type { WorkerUsage } from "../executor.ts";
 import type { IsolationRecord } from "../processes/isolation/isolation-record.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
+import type { UploadRecord } from "./upload-record.ts";
 import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";
 
 export interface LaunchRecord {
@@ -73,6 +74,8 @@ export interface LaunchRecord {
    * Readiness path of a replica. `PORT` holds the port on which rank 0 serves HTTP. Absent: the attempt is no replica.
    */
   readonly readyPath?: string;
+  /** Absent: artifacts stay where they are. */
+  readonly upload?: UploadRecord;
   /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */
   readonly parts?: readonly GangPart[];
 }

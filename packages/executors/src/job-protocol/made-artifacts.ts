@@ -13,7 +13,7 @@ const NAMES_MAX = 64;
 
 export type ArtifactLine = Pick<ReportedArtifact, "name" | "path" | "metrics" | "parameters">;
 
-interface Places {
+export interface AttemptPlaces {
   readonly workingDir: string;
   readonly checkpointDir: string;
 }
@@ -32,7 +32,7 @@ export class MadeArtifacts {
    * The artifacts with their digests. Only paths in the directories of the attempt are read: a job could name any file of
    * the machine. Others are registered without a digest, and so are those that were not read when the signal came.
    */
-  async withDigests(places: Places, signal: AbortSignal): Promise<readonly ReportedArtifact[]> {
+  async withDigests(places: AttemptPlaces, signal: AbortSignal): Promise<readonly ReportedArtifact[]> {
     const made: ReportedArtifact[] = [];
     for (const line of this.#lines.values()) made.push({ ...line, ...(await contentOf(line.path, places, signal)) });
     return made;
@@ -41,12 +41,19 @@ export class MadeArtifacts {
 
 type Content = Pick<ReportedArtifact, "digest" | "bytes" | "problem">;
 
-async function contentOf(target: string, { workingDir, checkpointDir }: Places, signal: AbortSignal): Promise<Content> {
-  if (!path.isAbsolute(target) || signal.aborted) return {};
+/** The path without links, if it is in the directories of the attempt; `null`: it is elsewhere. */
+export async function readableIn(target: string, { workingDir, checkpointDir }: AttemptPlaces): Promise<string | null> {
+  if (!path.isAbsolute(target)) return null;
+  const real = await realpath(target);
+  const roots = await Promise.all([workingDir, checkpointDir].filter((each) => path.isAbsolute(each)).map(realOf));
+  return roots.some((root) => real === root || real.startsWith(`${root}${path.sep}`)) ? real : null;
+}
+
+async function contentOf(target: string, places: AttemptPlaces, signal: AbortSignal): Promise<Content> {
+  if (signal.aborted) return {};
   try {
-    const real = await realpath(target);
-    const roots = await Promise.all([workingDir, checkpointDir].filter((each) => path.isAbsolute(each)).map(realOf));
-    if (!roots.some((root) => real === root || real.startsWith(`${root}${path.sep}`))) return {};
+    const real = await readableIn(target, places);
+    if (real === null) return {};
     const { digest, bytes } = await contentDigest(real, signal);
     return { digest, bytes };
   } catch (error) {

@@ -76,8 +76,11 @@ const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironme
 function artifactVariables({ artifacts = [], spec }: LaunchGang): WorkerEnvironment {
   const nameOf = (name: string): string => `HEADROOM_ARTIFACT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
   const served = spec.kind === "serve" ? parseArtifactRef(spec.servedModel ?? "") : null;
+  const inputs = (spec.data?.inputs ?? []).map((input, position) => [`HEADROOM_INPUT_${position}`, input] as const);
   const model = served === null ? undefined : artifacts.find(({ name }) => name === artifactTitle(served));
   return {
+    // Names of data sets that nothing brings to the node are no paths.
+    ...Object.fromEntries(inputs.filter(([, input]) => path.isAbsolute(input))),
     ...Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at])),
     ...Object.fromEntries(
       artifacts.flatMap(({ name, version }) => (version === undefined ? [] : [[`${nameOf(name)}_VERSION`, version]])),

@@ -13,11 +13,12 @@ import { voidAttempt } from "../job-protocol/lost-attempt.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { MadeArtifacts } from "../job-protocol/made-artifacts.ts";
+import type { OutputUpload } from "../job-protocol/output-upload.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { ProgressFile } from "../job-protocol/progress-file.ts";
 import type { ProgressNews } from "../job-protocol/progress-file.ts";
-import { DigestTurns } from "./digest-turns.ts";
+import { digestTurns, DigestTurns, uploadTurns } from "./digest-turns.ts";
 import { ReadinessProber } from "./readiness-prober.ts";
 import { SizeNews } from "./size-news.ts";
 import { SupervisorWatch } from "./supervisor-watch.ts";
@@ -92,7 +93,11 @@ export interface MonitorSetup {
   readonly emit: ExecutorListener;
   /** Called when the attempt runs or has ended; may be called more than once. */
   readonly onStarted: (name: string) => void;
+  /** Called once when the end of the attempt is reported. */
+  readonly onEnded: (name: string) => void;
   readonly onProblem: (message: string) => void;
+  /** `null`: there are no stores. */
+  readonly outputs: OutputUpload | null;
 }
 
 export class AttemptMonitor {
@@ -105,7 +110,8 @@ export class AttemptMonitor {
   readonly #ended = new Set<string>();
   readonly #examinations = new Set<Promise<void>>();
   readonly #readiness: ReadinessProber = new ReadinessProber((input) => this.#emit(input));
-  readonly #digests: DigestTurns = new DigestTurns();
+  readonly #digests: DigestTurns = new DigestTurns(digestTurns);
+  readonly #uploads: DigestTurns = new DigestTurns(uploadTurns);
   #watcher: FSWatcher | null = null;
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
@@ -160,6 +166,7 @@ export class AttemptMonitor {
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#setup.onStarted(name);
+    this.#setup.onEnded(name);
     this.#emit(lostInput(attemptId, detail, cause));
   }
 
@@ -198,6 +205,7 @@ export class AttemptMonitor {
     this.#closed = true;
     this.#readiness.close();
     this.#digests.close();
+    this.#uploads.close();
     this.#watcher?.close();
     if (this.#timer !== null) clearInterval(this.#timer);
     await Promise.all(this.#examinations);
@@ -404,6 +412,7 @@ export class AttemptMonitor {
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#setup.onStarted(name);
+    this.#setup.onEnded(name);
     const made = artifacts.length === 0 ? {} : { artifacts };
     if (exit.kind === "exited") this.#emit({ kind: "attemptExited", attemptId, exits: exit.exits, ...made });
     else this.#emit(lostInput(attemptId, exit.detail, exit.cause));
@@ -419,7 +428,15 @@ export class AttemptMonitor {
       for await (const { artifacts } of whole.readRest()) watched.made.take(artifacts);
     }
     watched.digesting.resolve();
-    return this.#digests.run((signal) => watched.made.withDigests(launch, signal));
+    const made = await this.#digests.run((signal) => watched.made.withDigests(launch, signal));
+    const { upload } = launch;
+    const { outputs } = this.#setup;
+    if (upload === undefined || outputs === null || made.length === 0) return made;
+    return this.#uploads.run(async (signal) => {
+      const stored: ReportedArtifact[] = [];
+      for (const artifact of made) stored.push(await outputs.store(artifact, upload, { places: launch, signal }));
+      return stored;
+    });
   }
 
   #emit(input: ExecutorInput): void {

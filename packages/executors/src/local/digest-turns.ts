@@ -2,17 +2,28 @@
  * Reads the bytes of artifacts for their digests, a few attempts at a time: each reading holds a buffer and the disk. The
  * time is limited from the end of the attempt on, because a job may leave more bytes than can be read, and its end waits.
  */
-const AT_ONCE_MAX = 2;
-const DIGEST_TIMEOUT_MS = 300_000;
+export const digestTurns = { atOnceMax: 2, timeoutMs: 300_000 } as const;
+/** Uploads wait for stores, so they have turns of their own, and more time. */
+export const uploadTurns = { atOnceMax: 8, timeoutMs: 3_600_000 } as const;
+
+interface TurnLimits {
+  readonly atOnceMax: number;
+  readonly timeoutMs: number;
+}
 
 export class DigestTurns {
+  readonly #limits: TurnLimits;
   readonly #closing = new AbortController();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
   async run<Result>(read: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(DIGEST_TIMEOUT_MS)]);
-    if (this.#running >= AT_ONCE_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(this.#limits.timeoutMs)]);
+    if (this.#running >= this.#limits.atOnceMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running += 1;
     try {
       return await read(signal);

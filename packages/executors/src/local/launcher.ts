@@ -1,6 +1,6 @@
 /** Carries out effects: writes the launch record, starts the supervisor, requests stops. Every effect is idempotent. */
 import path from "node:path";
-import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/model";
+import type { CheckpointGang, LaunchGang, LossCause, StopGang } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "../job-protocol/attempt-environments.ts";
 import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
 import type { LaunchRecord, LogLimits } from "../job-protocol/attempt-files.ts";
@@ -15,6 +15,9 @@ import { voidAttempt } from "../job-protocol/lost-attempt.ts";
 import { requestStop } from "../job-protocol/stop-request.ts";
 import { makeAttemptDirectories } from "../job-protocol/attempt-directories.ts";
 import type { Isolation } from "../processes/isolation/isolation.ts";
+import { StagingFailure } from "../job-protocol/input-staging.ts";
+import type { InputStaging, StagedLaunch } from "../job-protocol/input-staging.ts";
+import { uploadOf } from "../job-protocol/upload-record.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 
@@ -25,6 +28,8 @@ export interface LauncherSetup extends EnvironmentSetup {
   readonly monitor: AttemptMonitor;
   readonly slots: StartSlots;
   readonly isolation: Isolation;
+  /** `null`: no stores are declared for this executor. */
+  readonly staging: InputStaging | null;
 }
 
 export class Launcher {
@@ -41,11 +46,7 @@ export class Launcher {
     try {
       await this.#launchIn(files, effect);
     } catch (error) {
-      this.#giveUp(
-        files,
-        effect,
-        `It could not be launched: ${error instanceof Error ? error.message : String(error)}.`,
-      );
+      this.#giveUp(files, effect, giveUpOf(error));
     }
   }
 
@@ -97,14 +98,20 @@ export class Launcher {
     const seen = this.#inspectForLaunch(files);
     const mayStart = seen.kind === "unclaimed" || (seen.kind === "absent" && !monitor.knows(name));
     if (mayStart && !this.#supervisors.holds(name)) {
+      // Before the slot: other attempts start while inputs arrive.
+      const staged = seen.kind === "absent" ? await this.#stage(effect, name) : null;
       if (!(await slots.acquire(name))) return;
-      if (seen.kind === "absent") await this.#recordLaunch(files, effect);
+      if (staged !== null) await this.#recordLaunch(files, staged);
       // A control plane that was killed at this point may not have synced the name.
       else await syncDirectory(files.recordsDir);
       await syncDirectory(store.attemptsDir);
       this.#supervisors.assign(files, (how) => this.#supervisorLeft(files, effect, how));
     }
     monitor.track(name);
+  }
+
+  #stage(effect: LaunchGang, name: string): Promise<StagedLaunch> {
+    return this.#setup.staging?.stage(effect, name) ?? Promise.resolve({ launch: effect, staged: [] });
   }
 
   /**
@@ -122,10 +129,11 @@ export class Launcher {
   /**
    * Records the launch with the boot id. After a power cut the boot id differs, and the attempt is not started again.
    */
-  async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
+  async #recordLaunch(files: AttemptFiles, { launch: effect, staged }: StagedLaunch): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     makeAttemptDirectories(files, effect.workers.length);
     const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect);
+    const upload = uploadOf(effect);
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -137,7 +145,8 @@ export class Launcher {
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
       environments: await attemptEnvironments(this.#setup, files, effect),
-      isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir),
+      isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir, staged),
+      ...(upload === null ? {} : { upload }),
       ...(spec.kind === "serve" ? { readyPath: spec.ready.path } : {}),
     };
     await files.writeDurably("launch.json", record);
@@ -154,16 +163,16 @@ export class Launcher {
       this.#setup.monitor.notice(name);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#giveUp(files, effect, `Its supervisor did not start (${how}), and ${reason}.`);
+      this.#giveUp(files, effect, { detail: `Its supervisor did not start (${how}), and ${reason}.` });
     }
   }
 
   /** The attempt is reported as lost only when it can no longer start. */
-  #giveUp(files: AttemptFiles, effect: LaunchGang, detail: string): void {
+  #giveUp(files: AttemptFiles, effect: LaunchGang, { detail, cause }: GivenUp): void {
     const { name } = files.key;
     try {
       const seen = inspectAttempt(files, this.#setup.bootId);
-      if (seen.kind === "unclaimed") voidAttempt(files, detail);
+      if (seen.kind === "unclaimed") voidAttempt(files, detail, cause);
       if (seen.kind !== "absent") {
         this.#setup.monitor.track(name);
         return;
@@ -172,6 +181,17 @@ export class Launcher {
       // The claim cannot be written either. This is harmless: no supervisor is starting, and the engine does not launch
       // a lost attempt again.
     }
-    this.#setup.monitor.tellLost(name, effect.attemptId, detail);
+    this.#setup.monitor.tellLost(name, effect.attemptId, detail, cause);
   }
+}
+
+interface GivenUp {
+  readonly detail: string;
+  readonly cause?: LossCause;
+}
+
+function giveUpOf(error: unknown): GivenUp {
+  if (!(error instanceof StagingFailure))
+    return { detail: `It could not be launched: ${error instanceof Error ? error.message : String(error)}.` };
+  return { detail: error.message, ...(error.lossCause === null ? {} : { cause: error.lossCause }) };
 }

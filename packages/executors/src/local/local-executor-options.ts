@@ -1,5 +1,6 @@
 /** Options of the executor for this machine. Every field except `homeDir` has a default. */
 import type { ExecutorId } from "@headroom/model";
+import type { StoreSet } from "@headroom/stores";
 import type { IsolationMode } from "../executor.ts";
 
 export const LOCAL_EXECUTOR_ID: ExecutorId = "local";
@@ -43,6 +44,8 @@ export interface LocalExecutorOptions {
    * the start fails without it. Default: `$HEADROOM_ISOLATION`, else `auto`.
    */
   readonly isolation?: IsolationMode;
+  /** Stores from which inputs are staged. Absent: none; paths and URIs are passed on as they are. */
+  readonly stores?: StoreSet;
   /**
    * Boot id for tests: attempts that were launched under another boot id count as interrupted by a reboot. Default: the
    * kernel's boot id.

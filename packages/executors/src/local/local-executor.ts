@@ -4,6 +4,8 @@ import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
+import { NodeCache } from "@headroom/stores";
+import type { CacheReport, StoreSet } from "@headroom/stores";
 import { isolationModes } from "../executor.ts";
 import type {
   AttemptUsage,
@@ -26,7 +28,10 @@ import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { AttemptMonitor } from "./attempt-monitor.ts";
-import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
+import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
+import { InputStaging } from "../job-protocol/input-staging.ts";
+import type { StagingProgress } from "../job-protocol/input-staging.ts";
+import { OutputUpload } from "../job-protocol/output-upload.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
@@ -74,6 +79,8 @@ class LocalExecutor implements Executor {
   readonly #monitor: AttemptMonitor;
   readonly #launcher: Launcher;
   readonly #resizer: Resizer;
+  readonly #staging: InputStaging | null;
+  readonly #cache: NodeCache | null;
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   readonly #tools = new ToolRunner();
@@ -103,12 +110,20 @@ class LocalExecutor implements Executor {
     }
     this.#isolation = new Isolation(options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]), homeDir);
     this.isolation = this.#isolation.report;
+    this.#cache = options.stores === undefined ? null : openCache(options.stores, homeDir, this.#bootId);
+    this.#staging =
+      options.stores === undefined || this.#cache === null
+        ? null
+        : new InputStaging({ stores: options.stores, cache: this.#cache });
     this.#monitor = new AttemptMonitor({
       store: this.#store,
       bootId: this.#bootId,
       emit: (input) => this.#emit(input),
       onStarted: (name) => this.#slots.release(name),
+      onEnded: (name) => this.#staging?.release(name),
       onProblem,
+      outputs:
+        options.stores === undefined ? null : new OutputUpload(options.stores, path.join(homeDir, "cache", "uploads")),
     });
     const shared = {
       homeDir,
@@ -117,7 +132,7 @@ class LocalExecutor implements Executor {
       monitor: this.#monitor,
       devicesOf: async (worker: WorkerAllocation) => visibleDevices(worker, await this.#devicesOf(worker.node)),
     };
-    this.#resizer = new Resizer(shared);
+    this.#resizer = new Resizer({ ...shared, staging: this.#staging });
     this.#launcher = new Launcher({
       ...shared,
       log: {
@@ -126,6 +141,7 @@ class LocalExecutor implements Executor {
       },
       slots: this.#slots,
       isolation: this.#isolation,
+      staging: this.#staging,
     });
   }
 
@@ -144,6 +160,9 @@ class LocalExecutor implements Executor {
       if (attempt !== null) known.push(attempt);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
+    // Only for work that has not ended are inputs kept in the cache.
+    const active = known.filter(({ phase }) => phase.kind === "launching" || phase.kind === "running");
+    await this.#staging?.keepHolders(new Set(active.map(({ attemptId }) => attemptDirName(attemptId))));
     return [...known, ...(await this.#endStrays(new Set(known.map(({ attemptId }) => attemptId))))];
   }
 
@@ -152,6 +171,8 @@ class LocalExecutor implements Executor {
   }
 
   perform(effect: Effect): void {
+    // A launch that waits for its inputs would hold up its stop.
+    if (effect.kind === "stopGang") this.#staging?.cancel(effect.attemptId);
     this.#queue.add(effect.attemptId, async () => {
       try {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
@@ -210,6 +231,14 @@ class LocalExecutor implements Executor {
     return { workers: sampleUsage(pids.map(({ pid }) => pid)), progressSkippedCount };
   }
 
+  staging(attemptId: AttemptId): StagingProgress | null {
+    return this.#staging?.progressOf(attemptId) ?? null;
+  }
+
+  async inputCache(): Promise<CacheReport | null> {
+    return (await this.#cache?.report()) ?? null;
+  }
+
   async readAccelerators(): Promise<readonly NodeReadings[]> {
     this.#found ??= this.#discover();
     return readNodes(await this.#found, this.#tools);
@@ -236,6 +265,7 @@ class LocalExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.#staging?.close();
     this.#slots.close();
     this.#resizer.close();
     await this.#queue.close();
@@ -338,6 +368,13 @@ class LocalExecutor implements Executor {
     if (this.#options.onProblem === undefined) process.emitWarning(message);
     else this.#options.onProblem(message);
   }
+}
+
+/** The cache of this machine. A declared store of the type local moves or bounds it, from the next start on. */
+function openCache({ declarations }: StoreSet, homeDir: string, bootId: string): NodeCache {
+  const declared = declarations.find((each) => each.type === "local");
+  const dir = declared?.path ?? path.join(homeDir, "cache", "inputs");
+  return new NodeCache({ dir, capacity: declared?.capacity, bootId });
 }
 
 function isolationOf(text: string | undefined): IsolationMode {

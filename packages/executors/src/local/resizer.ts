@@ -9,6 +9,7 @@ import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
 import type { AttemptFiles, LaunchRecord } from "../job-protocol/attempt-files.ts";
 import { inspectAttempt, ringSupervisor } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
+import type { InputStaging } from "../job-protocol/input-staging.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs, withdrawCheckpointRequest } from "../job-protocol/checkpoint-request.ts";
 import { limitsOf } from "../processes/isolation/isolation.ts";
@@ -19,6 +20,7 @@ export interface ResizerSetup extends EnvironmentSetup {
   readonly store: AttemptStore;
   readonly bootId: string;
   readonly monitor: AttemptMonitor;
+  readonly staging: InputStaging | null;
 }
 
 /** An attempt whose size can change, and its newest requested size. */
@@ -45,7 +47,9 @@ export class Resizer {
     const size = firstRank + workers.length;
     if (size <= wanted.size) return;
     const numberOf = (rank: number): number => wanted.joinerCount + 1 + rank - wanted.size;
-    const environments = await attemptEnvironments(this.#setup, files, launch, numberOf);
+    // The inputs are in the cache already, held by the attempt.
+    const { launch: here = launch } = (await this.#setup.staging?.stage(launch, found.name)) ?? {};
+    const environments = await attemptEnvironments(this.#setup, files, here, numberOf);
     const joiners = [...wanted.joiners];
     for (let rank = wanted.size; rank < size; rank++) {
       await mkdir(files.workerDir(rank), { recursive: true, mode: 0o700 });

@@ -16,14 +16,24 @@ export interface LaunchGang {
   readonly number: number;
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
-  /** Artifacts of other workloads for which this workload waited. Absent: none. */
-  readonly artifacts?: readonly ProducedArtifact[];
+  /** Artifacts of other workloads for which this workload waited, and versions that it uses. Absent: none. */
+  readonly artifacts?: readonly LaunchArtifact[];
   /** Time between checkpoints. Absent: the workload decides. */
   readonly checkpointEveryMs?: number;
   /**
    * Journal sequence of the attempt's `gangPlaced`. Executors store it with the attempt and return it in `attempts()`.
    */
   readonly sequence: number;
+}
+
+/** An artifact with what is needed to bring its bytes to the node. */
+export interface LaunchArtifact extends ProducedArtifact {
+  /** Absent: unknown. */
+  readonly digest?: string;
+  /** Rule of its data. Absent: none. */
+  readonly rule?: string;
+  /** Places beside `path`. Absent: none. */
+  readonly places?: readonly string[];
 }
 
 export interface StopGang {

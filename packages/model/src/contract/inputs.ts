@@ -317,7 +317,9 @@ export interface ReportedArtifact {
   /** Absent: the executor cannot read the bytes. */
   readonly digest?: string;
   readonly bytes?: number;
-  /** Why the bytes have no digest, although the executor could read them: the artifact is not registered. */
+  /** A place in a store to which the executor has brought these bytes. */
+  readonly stored?: { readonly store: string; readonly uri: string };
+  /** Why the bytes have no digest or are not in the store of the workload, although the executor could read them: the artifact is not registered. */
   readonly problem?: string;
   readonly metrics?: Readonly<Record<string, number>>;
   readonly parameters?: Readonly<Record<string, string>>;

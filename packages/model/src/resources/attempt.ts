@@ -104,9 +104,10 @@ export type WorkerExit =
 
 /**
  * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: the supervisor
- * process was killed. A workload can cause both, so the number of retries is bounded.
+ * process was killed. A workload can cause both, so the number of retries is bounded. `store`: a store did not give the
+ * bytes of an input. `inputs`: an input does not exist, has other bytes than its version, or must not be on the node.
  */
-export type LossCause = "records" | "supervisor";
+export type LossCause = "records" | "supervisor" | "store" | "inputs";
 
 /**
  * `failed`: by its own exit. `stopped`: on request of the control plane. `lost`: by the fleet (node, launch,

@@ -13,6 +13,8 @@ export interface DataSpec {
   readonly inputs?: readonly string[];
   /** The rule of the work's data: it runs only in pools that admit this rule. */
   readonly rule?: string;
+  /** Store to which the registered artifacts of the work are uploaded. Absent: they stay where they are. */
+  readonly store?: string;
 }
 
 type Place = Pick<Site | Pool, "data"> | undefined;

@@ -8,6 +8,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { ExecutorService } from "../executors/executor-service.ts";
 import type { ProvisionerService } from "../provisioners/provisioner-service.ts";
+import type { StoreService } from "../stores/store-service.ts";
 import type { AutoscalerService } from "../endpoints/autoscaler-service.ts";
 import type { GatewayReader } from "../gateway/gateway-reader.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
@@ -28,6 +29,7 @@ export interface ControlPlane {
   /** Open executors by id. The map changes when executors come and go. */
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly executorService: ExecutorService;
+  readonly storeService: StoreService;
   readonly gate: Gate;
   readonly tokens: AccessTokens;
   readonly denials: Denials;

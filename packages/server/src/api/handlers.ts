@@ -75,6 +75,8 @@ import {
 } from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
+import { withStaging } from "./attempt-staging.ts";
+import { declareStore, removeStore, storeCaches, stores } from "./stores.ts";
 import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
 import {
   createProposal,
@@ -161,8 +163,11 @@ export const handlers: Handlers = {
     const { workloadId } = await command(plane, call, { kind: "submitWorkload", spec }, "workloadSubmitted");
     return { workloadId, ...withNotices([...notices, ...isolationNotices(plane.executors.values(), spec)]) };
   },
-  getWorkload: (plane, { params: { id } }) =>
-    found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
+  getWorkload: async (plane, { params: { id } }) =>
+    withStaging(
+      plane,
+      await found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
+    ),
   changeWorkload: changeWorkloadHandler,
   stopWorkload: async (plane, call) => {
     const { task } = call.query;
@@ -388,6 +393,10 @@ export const handlers: Handlers = {
   declareExecutor,
   abandonExecutor,
   removeExecutor,
+  stores,
+  storeCaches,
+  declareStore,
+  removeStore,
   removeNode,
   removePool,
   removeSite,

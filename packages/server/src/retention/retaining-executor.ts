@@ -5,6 +5,7 @@
  */
 import type { AttemptId, Effect } from "@headroom/model";
 import type {
+  StagingProgress,
   AttemptUsage,
   ExecRequest,
   ExecSession,
@@ -17,6 +18,7 @@ import type {
   NodeReadings,
 } from "@headroom/executors";
 import { OperationalError } from "@headroom/platform";
+import type { CacheReport } from "@headroom/stores";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { AttemptStore } from "./attempt-store.ts";
@@ -105,6 +107,14 @@ export class RetainingExecutor implements Executor {
 
   usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
     return this.#inner.usage(attemptId);
+  }
+
+  staging(attemptId: AttemptId): StagingProgress | null {
+    return this.#inner.staging?.(attemptId) ?? null;
+  }
+
+  async inputCache(): Promise<CacheReport | null> {
+    return (await this.#inner.inputCache?.()) ?? null;
   }
 
   async readAccelerators(): Promise<readonly NodeReadings[]> {

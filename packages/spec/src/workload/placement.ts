@@ -201,6 +201,12 @@ export const workloadData = record(
       examples: ["restricted"],
       otherwise: "any pool",
     }),
+    store: optional(notation.name(names.storeName), {
+      description:
+        "Store to which its registered artifacts (`produces: [model:chat]`) are uploaded before the attempt counts as complete.",
+      examples: ["lake"],
+      otherwise: "they stay where they are",
+    }),
   },
   { meant: { input: "inputs", datasets: "inputs", rules: "rule", tag: "rule", class: "rule" } },
 );

@@ -55,7 +55,7 @@ const stopWords = {
 function wordFor(attempt: Attempt): { tone: Tone; word: string } {
   switch (attempt.phase) {
     case "launching":
-      return { tone: "run", word: "Launching" };
+      return { tone: "run", word: attempt.staging === undefined ? "Launching" : "Staging" };
     case "running":
       return { tone: "run", word: "Running" };
     case "stopping":

@@ -1,6 +1,6 @@
 /** The attempts of a workload on one time scale. Text beside the bars describes each attempt. */
 import type { Workload } from "@headroom/protocol";
-import { exitSentence, gangSizeText, plural } from "@headroom/views";
+import { exitSentence, gangSizeText, plural, stagingText } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -162,6 +162,7 @@ function Facts({
     running === undefined ? "" : `ran ${spanText(running.toMs - running.fromMs)}`,
     checkpointCount === 0 ? "" : plural(checkpointCount, "checkpoint"),
     gangSizeText(attempt, gang),
+    attempt.phase !== "ended" && attempt.staging !== undefined ? stagingText(attempt.staging) : "",
     attempt.phase === "ended" && attempt.exit !== null ? exitSentence(attempt.exit) : "",
     attempt.phase === "ended" ? attempt.detail : "",
   ].filter((part) => part !== "");

@@ -78,10 +78,16 @@ export class Isolation {
     return artifacts.map(({ path: at }) => at).filter(isKept);
   }
 
-  /** Creates the directories that only an isolated attempt has. */
-  recordFor(files: AttemptFiles, launch: LaunchGang, checkpointDir: string): IsolationRecord {
+  /** Creates the directories that only an isolated attempt has. `staged`: inputs in the node's cache. */
+  recordFor(
+    files: AttemptFiles,
+    launch: LaunchGang,
+    checkpointDir: string,
+    staged: readonly string[] = [],
+  ): IsolationRecord {
     return {
-      bubblewrap: this.#program === null ? null : this.#bubblewrap(this.#program, files, launch, checkpointDir),
+      bubblewrap:
+        this.#program === null ? null : this.#bubblewrap(this.#program, files, launch, { checkpointDir, staged }),
       cgroups: this.#cgroups,
       limits: launch.workers.map((_, rank) => limitsOf(launch, rank)),
     };
@@ -92,7 +98,12 @@ export class Isolation {
     removeCgroups(this.#cgroups);
   }
 
-  #bubblewrap(program: string, files: AttemptFiles, launch: LaunchGang, checkpointDir: string): BubblewrapRecord {
+  #bubblewrap(
+    program: string,
+    files: AttemptFiles,
+    launch: LaunchGang,
+    { checkpointDir, staged }: { readonly checkpointDir: string; readonly staged: readonly string[] },
+  ): BubblewrapRecord {
     const workDir = path.dirname(files.jobDir);
     const tmpDir = path.join(workDir, "tmp");
     makeTmpDir(tmpDir);
@@ -101,7 +112,9 @@ export class Isolation {
     const view: AttemptView = {
       homeDir: this.#homeDir,
       writable: [workDir, ...named.filter((directory) => isOpenToJobs(this.#homeDir, directory))].flatMap(existing),
-      readable: [path.dirname(files.checkpointRequestFile), ...this.#keptArtifacts(launch)].flatMap(existing),
+      readable: [path.dirname(files.checkpointRequestFile), ...this.#keptArtifacts(launch), ...staged].flatMap(
+        existing,
+      ),
       tmpDir: realpathSync(tmpDir),
       shmDir,
       disablesUserNamespaces: this.#disablesUserNamespaces,

@@ -1,0 +1,200 @@
+/**
+ * Brings the inputs of an attempt to the node before its workers start: artifacts and `data.inputs` that lie in a declared
+ * store. The attempt gets the paths in the node's cache, and holds them until its end. All workers of a node share one
+ * transfer.
+ */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import path from "node:path";
+import { parseArtifactRef, artifactTitle } from "@headroom/model";
+import type { AttemptId, LaunchArtifact, LaunchGang, LossCause } from "@headroom/model";
+import { OperationalError } from "@headroom/platform";
+import type { NodeCache, StoreSet } from "@headroom/stores";
+
+export interface StagingSource {
+  readonly stores: StoreSet;
+  readonly cache: NodeCache;
+}
+
+export interface StagingProgress {
+  /** The input that is being read. */
+  readonly uri: string;
+  readonly store: string;
+  readonly bytes: number;
+  /** `null`: the store has not answered yet. */
+  readonly totalBytes: number | null;
+  readonly sinceMs: number;
+}
+
+export interface StagedLaunch {
+  /** The launch with paths on this node in the places of URIs. */
+  readonly launch: LaunchGang;
+  /** Paths in the cache. */
+  readonly staged: readonly string[];
+}
+
+interface Input {
+  readonly uri: string;
+  /** Name for messages. */
+  readonly name: string;
+  readonly digest: string | null;
+}
+
+interface Running {
+  readonly stop: AbortController;
+  progress: StagingProgress | null;
+}
+
+/** Requests of one transfer at the same time; the store bounds those of all together. */
+const PARALLEL = 8;
+
+export class InputStaging {
+  readonly #source: StagingSource;
+  readonly #running = new Map<AttemptId, Running>();
+
+  constructor(source: StagingSource) {
+    this.#source = source;
+  }
+
+  /** Throws a `StagingFailure`. `holder` keeps the bytes in the cache until `release`, also after a failure. */
+  async stage(launch: LaunchGang, holder: string): Promise<StagedLaunch> {
+    const running: Running = { stop: new AbortController(), progress: null };
+    this.#running.set(launch.attemptId, running);
+    try {
+      return await this.#stageAll(launch, holder);
+    } finally {
+      this.#running.delete(launch.attemptId);
+    }
+  }
+
+  progressOf(attemptId: AttemptId): StagingProgress | null {
+    return this.#running.get(attemptId)?.progress ?? null;
+  }
+
+  /** Ends the staging of an attempt that is stopped. Transfers go on for other attempts. */
+  cancel(attemptId: AttemptId): void {
+    this.#running.get(attemptId)?.stop.abort(new StagingFailure("It was stopped while its inputs were staged.", null));
+  }
+
+  release(holder: string): void {
+    this.#source.cache.release(holder);
+  }
+
+  /** Attempts whose end is still to come; bytes that others held can be evicted. */
+  keepHolders(holders: ReadonlySet<string>): Promise<void> {
+    return this.#source.cache.keepHolders(holders);
+  }
+
+  close(): void {
+    this.#source.cache.close();
+    for (const attemptId of this.#running.keys()) this.cancel(attemptId);
+  }
+
+  async #stageAll(launch: LaunchGang, holder: string): Promise<StagedLaunch> {
+    const staged: string[] = [];
+    const bring = async (input: Input): Promise<string> => {
+      const at = await this.#bring(launch.attemptId, input, holder);
+      staged.push(at);
+      return at;
+    };
+    const artifacts: LaunchArtifact[] = [];
+    for (const artifact of launch.artifacts ?? []) {
+      const { name, version = name, digest = null } = artifact;
+      const { here, uri } = this.#placeOf(artifact);
+      if (uri !== null) refuseRule(launch, artifact);
+      artifacts.push({ ...artifact, path: uri === null ? here : await bring({ uri, name: version, digest }) });
+    }
+    const inputs: string[] = [];
+    for (const input of launch.spec.data?.inputs ?? []) inputs.push(await this.#input(input, artifacts, bring));
+    const { data } = launch.spec;
+    const spec = data?.inputs === undefined ? launch.spec : { ...launch.spec, data: { ...data, inputs } };
+    return { launch: { ...launch, spec, ...(launch.artifacts === undefined ? {} : { artifacts }) }, staged };
+  }
+
+  async #input(
+    input: string,
+    artifacts: readonly LaunchArtifact[],
+    bring: (input: Input) => Promise<string>,
+  ): Promise<string> {
+    const ref = parseArtifactRef(input);
+    if (ref !== null) return artifacts.find(({ name }) => name === artifactTitle(ref))?.path ?? input;
+    if (this.#isStaged(input)) return bring({ uri: input, name: input, digest: null });
+    return pathOf(input);
+  }
+
+  /** The URI from which the artifact is staged; `null`: it is on this machine, or in no declared store. */
+  #placeOf({ path: at, places = [] }: LaunchArtifact): { readonly here: string; readonly uri: string | null } {
+    const all = [at, ...places];
+    const here = all.find((uri) => !this.#isStaged(uri) && path.isAbsolute(pathOf(uri)) && existsSync(pathOf(uri)));
+    if (here !== undefined) return { here: pathOf(here), uri: null };
+    return { here: pathOf(at), uri: all.find((uri) => this.#isStaged(uri)) ?? null };
+  }
+
+  #isStaged(uri: string): boolean {
+    const place = this.#source.stores.placeOf(uri);
+    return place !== null && (place.declaration.type === "s3" || place.declaration.cached);
+  }
+
+  async #bring(attemptId: AttemptId, { uri, name, digest }: Input, holder: string): Promise<string> {
+    const running = this.#running.get(attemptId);
+    const place = this.#source.stores.placeOf(uri);
+    if (running === undefined || place === null) throw new Error(`${uri} is in no store any more`);
+    const store = place.declaration.name;
+    const sinceMs = Date.now();
+    running.progress = { uri, store, bytes: 0, totalBytes: null, sinceMs };
+    try {
+      const open = await this.#source.stores.open(place.declaration);
+      const wanted = { ...open, key: place.key, uri, digest, parallel: PARALLEL };
+      const onStaged = (staged: { readonly bytes: number; readonly totalBytes: number | null }): void => {
+        running.progress = { uri, store, sinceMs, ...staged };
+      };
+      return await this.#source.cache.obtain(wanted, holder, { signal: running.stop.signal, onStaged });
+    } catch (error) {
+      throw failureOf(error, name);
+    } finally {
+      running.progress = null;
+    }
+  }
+}
+
+/** Why an attempt has no inputs. */
+export class StagingFailure extends Error {
+  override readonly name = "StagingFailure";
+  /** `null`: the attempt was stopped, or the control plane ends. */
+  readonly lossCause: LossCause | null;
+
+  constructor(message: string, lossCause: LossCause | null) {
+    super(message);
+    this.lossCause = lossCause;
+  }
+}
+
+/** Faults of the inputs themselves; all others are those of a store. */
+const OF_INPUTS: ReadonlySet<string> = new Set(["objectMissing", "badObject", "wrongDigest"]);
+
+function failureOf(error: unknown, name: string): StagingFailure {
+  if (error instanceof StagingFailure) return error;
+  if (error instanceof OperationalError && error.code === "closing") return new StagingFailure(error.message, null);
+  const message = error instanceof Error ? error.message : String(error);
+  const cause = error instanceof OperationalError && OF_INPUTS.has(error.code) ? "inputs" : "store";
+  return new StagingFailure(`${name} could not be staged. ${message}`, cause);
+}
+
+/** Places admit data by its rule, so work that reads data with a rule must have the same rule. */
+function refuseRule({ spec }: LaunchGang, { name, version = name, rule }: LaunchArtifact): void {
+  if (rule === undefined || rule === spec.data?.rule) return;
+  throw new StagingFailure(
+    `${version} has the data rule ${rule}, and the workload ${spec.data?.rule === undefined ? "has none" : `has ${spec.data.rule}`}. Set data.rule: ${rule} in the workload, so that it runs only where this data may be.`,
+    "inputs",
+  );
+}
+
+/** A `file://` URI as a path; others as they are. */
+function pathOf(uri: string): string {
+  if (!uri.startsWith("file:///")) return uri;
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return uri;
+  }
+}

@@ -1,0 +1,57 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { contentDigest } from "@headroom/platform";
+import { readStore, StoreSet } from "@headroom/stores";
+import type { StoreDeclaration } from "@headroom/stores";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { OutputUpload } from "./output-upload.ts";
+
+let folder = "";
+beforeEach(() => (folder = mkdtempSync(path.join(tmpdir(), "headroom-outputs-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function declared(value: object): StoreDeclaration {
+  const reading = readStore({ kind: "store", ...value });
+  if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
+  return reading.declaration;
+}
+
+/** Uploads `work/model` to the store nfs. */
+async function stored(to: { readonly rule?: string } = {}) {
+  const declarations = [declared({ name: "nfs", type: "shared", path: path.join(folder, "nfs"), rules: ["internal"] })];
+  const stores = new StoreSet({ declarations: () => declarations, readSecret: () => "" });
+  const outputs = new OutputUpload(stores, path.join(folder, "notes"));
+  const file = path.join(folder, "work/model");
+  const artifact = { name: "model:chat", path: file, ...(await contentDigest(path.join(folder, "model"))) };
+  const places = { workingDir: path.join(folder, "work"), checkpointDir: path.join(folder, "checkpoints") };
+  const signal = new AbortController().signal;
+  return outputs.store(artifact, { store: "nfs", team: "lab", ...to }, { places, signal });
+}
+
+beforeEach(() => {
+  for (const name of ["work", "nfs"]) mkdirSync(path.join(folder, name));
+  writeFileSync(path.join(folder, "model"), "weights");
+  writeFileSync(path.join(folder, "work/model"), "weights");
+});
+
+it("writes the bytes under their digest, with a rule that the store admits", async () => {
+  const { stored: place, problem } = await stored({ rule: "internal" });
+  expect(problem).toBeUndefined();
+  expect(place?.store).toBe("nfs");
+  expect(place?.uri).toMatch(/^file:.*\/nfs\/artifacts\/model\/lab\/chat\/[0-9a-f]{64}$/);
+  expect(readFileSync(new URL(place?.uri ?? ""), "utf8")).toBe("weights");
+});
+
+it("refuses data whose rule the store does not admit, and writes nothing", async () => {
+  expect((await stored({ rule: "restricted" })).problem).toContain("does not admit the data rule restricted");
+  expect(readdirSync(path.join(folder, "nfs"))).toEqual([]);
+});
+
+it("refuses bytes that changed after they were read, and links out of the working directory", async () => {
+  writeFileSync(path.join(folder, "work/model"), "changed");
+  expect((await stored()).problem).toContain("changed while it was uploaded");
+  rmSync(path.join(folder, "work/model"));
+  symlinkSync("/etc/passwd", path.join(folder, "work/model"));
+  expect((await stored()).problem).toContain("is outside the working directory");
+});

@@ -1,0 +1,98 @@
+/**
+ * Brings the artifacts of a successful attempt to the store that its workload names, before its end is reported. The key
+ * contains the digest, so a repeated upload writes the same bytes to the same place.
+ */
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArtifactRef } from "@headroom/model";
+import type { ReportedArtifact } from "@headroom/model";
+import { OperationalError } from "@headroom/platform";
+import { abandonLeft, rootOf, upload } from "@headroom/stores";
+import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
+import { readableIn } from "./made-artifacts.ts";
+import type { AttemptPlaces } from "./made-artifacts.ts";
+import type { UploadRecord } from "./upload-record.ts";
+
+/** Requests of one upload at the same time; the store bounds those of all together. */
+const PARALLEL = 4;
+/** A store that does not answer is tried again until the time of the upload is over. */
+const PAUSE_MS = 10_000;
+
+export class OutputUpload {
+  readonly #stores: StoreSet;
+  readonly #notesDir: string;
+  /** Stores whose interrupted writings were abandoned by this process. */
+  readonly #cleared = new Set<string>();
+
+  constructor(stores: StoreSet, notesDir: string) {
+    this.#stores = stores;
+    this.#notesDir = notesDir;
+  }
+
+  /** The artifact with its place in the store, or with the problem that keeps it from being registered. */
+  async store(
+    artifact: ReportedArtifact,
+    to: UploadRecord,
+    { places, signal }: { readonly places: AttemptPlaces; readonly signal: AbortSignal },
+  ): Promise<ReportedArtifact> {
+    if (artifact.problem !== undefined) return artifact;
+    for (;;)
+      try {
+        return { ...artifact, stored: { store: to.store, uri: await this.#upload(artifact, to, places, signal) } };
+      } catch (error) {
+        const mayPass = error instanceof OperationalError && error.retryable;
+        const reason = error instanceof Error ? error.message : String(error);
+        const problem = `it was not uploaded to the store ${to.store}. ${reason}`;
+        if (!mayPass || !(await hasTimeLeft(signal))) return { ...artifact, problem };
+      }
+  }
+
+  async #upload(
+    { name, path: target, digest, bytes }: ReportedArtifact,
+    to: UploadRecord,
+    places: AttemptPlaces,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const declaration = this.#admitting(to);
+    const source = await readableIn(target, places);
+    const ref = parseArtifactRef(name);
+    if (source === null || digest === undefined || bytes === undefined || ref === null)
+      throw new OperationalError(
+        "unreadableContent",
+        `${target} is outside the working directory and the checkpoint directory, or was not read in time.`,
+      );
+    const { store, turns } = await this.#stores.open(declaration);
+    await this.#clear(to.store, store);
+    const within = `artifacts/${ref.kind}/${to.team}/${ref.name}/${digest.slice("sha256:".length)}`;
+    const uri = `${rootOf(declaration)}${within}`;
+    const key = `${declaration.type === "s3" ? declaration.prefix : ""}${within}`;
+    const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes: () => {} };
+    await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
+    return uri;
+  }
+
+  #admitting({ store: name, rule }: UploadRecord): PlaceDeclaration {
+    const declaration = this.#stores.named(name);
+    if (declaration === null)
+      throw new OperationalError("unknownStore", `No store ${name} is declared (headroom store add).`);
+    if (rule !== undefined && !declaration.rules.includes(rule))
+      throw new OperationalError(
+        "ruleForbids",
+        `The store does not admit the data rule ${rule}. Name another store in data.store, or add the rule to its rules.`,
+      );
+    return declaration;
+  }
+
+  async #clear(name: string, store: Parameters<typeof abandonLeft>[0]): Promise<void> {
+    if (this.#cleared.has(name)) return;
+    this.#cleared.add(name);
+    await abandonLeft(store, this.#notesOf(name)).catch(() => this.#cleared.delete(name));
+  }
+
+  #notesOf(store: string): string {
+    return path.join(this.#notesDir, store);
+  }
+}
+
+/** Waits before the next try; false: the time of the upload is over. */
+const hasTimeLeft = (signal: AbortSignal): Promise<boolean> => sleep(PAUSE_MS, true, { signal }).catch(() => false);

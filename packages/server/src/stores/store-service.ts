@@ -1,0 +1,71 @@
+/**
+ * The declared stores of a control plane: `stores.yaml` in the state directory, and the connections of executors. A change
+ * applies to transfers that begin afterwards.
+ */
+import { readStore, storeConflict, StoreSet } from "@headroom/stores";
+import type { StoreDeclaration } from "@headroom/stores";
+import { readDocuments, writeDocuments } from "../declarations/document-file.ts";
+import { readSecret } from "../executors/secret-references.ts";
+
+const FILE = "stores.yaml";
+const HEADER = "# Stores of this control plane. `headroom store add` and `remove` write this file.\n";
+
+export class StoreService {
+  readonly #home: string;
+  readonly stores: StoreSet;
+  #declarations: readonly StoreDeclaration[];
+
+  /** Throws `invalidStores` with every problem of the file. */
+  constructor(home: string) {
+    this.#home = home;
+    this.#declarations = readStoreFile(home);
+    this.stores = new StoreSet({ declarations: () => this.#declarations, readSecret });
+  }
+
+  list(): readonly StoreDeclaration[] {
+    return this.#declarations;
+  }
+
+  declare(declaration: StoreDeclaration): "created" | "changed" | "unchanged" {
+    const known = this.#declarations.find(({ name }) => name === declaration.name);
+    if (JSON.stringify(known) === JSON.stringify(declaration)) return "unchanged";
+    this.#replace([...this.#declarations.filter(({ name }) => name !== declaration.name), declaration]);
+    return known === undefined ? "created" : "changed";
+  }
+
+  /** False: there is no such store. */
+  remove(name: string): boolean {
+    const left = this.#declarations.filter((each) => each.name !== name);
+    if (left.length === this.#declarations.length) return false;
+    this.#replace(left);
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.stores.close();
+  }
+
+  /** The file comes first: a change that was answered survives a crash. */
+  #replace(declarations: readonly StoreDeclaration[]): void {
+    writeDocuments({ home: this.#home, name: FILE }, HEADER, declarations);
+    this.#declarations = declarations;
+  }
+}
+
+const readStoreFile = (home: string): readonly StoreDeclaration[] =>
+  readDocuments<StoreDeclaration>({
+    home,
+    name: FILE,
+    code: "invalidStores",
+    read(value) {
+      const reading = readStore(value);
+      if (reading.ok) return { item: reading.declaration };
+      return { problems: reading.problems.map((each) => `${each.path.join(".")}: ${each.message}`) };
+    },
+    problemsOf(items) {
+      const names = items.map(({ name }) => name);
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
+      const conflicts = items.flatMap((each, index) => storeConflict(items.slice(0, index), each) ?? []);
+      return [...(twice === undefined ? [] : [`the store ${twice} is declared twice`]), ...conflicts];
+    },
+  });

@@ -1,0 +1,191 @@
+/** Stores over HTTP, and work whose inputs are staged from one before it starts. */
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { SmallS3Server } from "@headroom/stores/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
+import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+
+const server = new SmallS3Server();
+const home = temporaryHome();
+let live: LiveControlPlane;
+let endpoint = "";
+
+beforeAll(async () => {
+  endpoint = await server.listen();
+  writeFileSync(path.join(home, "secret"), "secret\n");
+  live = await startLive(home);
+  await live.client.declareStore("lake", { type: "s3", settings: settings() });
+});
+afterAll(async () => {
+  await live.close();
+  await server.close();
+  removeHome(home);
+});
+
+const settings = () => ({
+  bucket: "lake",
+  endpoint,
+  accessKey: `file:${home}/secret`,
+  secretKey: `file:${home}/secret`,
+});
+
+type Spec = Parameters<LiveControlPlane["client"]["submitWorkload"]>[0];
+
+async function end(workloadId: string): Promise<{ readonly phase: string; readonly detail: string }> {
+  let detail = "";
+  for await (const { event } of live.client.events({ from: 1, signal: AbortSignal.timeout(20_000) })) {
+    const hasDetail = event.kind === "attemptEnded" || event.kind === "artifactNotRegistered";
+    if (hasDetail && event.attemptId.startsWith(workloadId)) detail ||= event.detail;
+    if (event.kind === "workloadEnded" && event.workloadId === workloadId) return { phase: event.phase, detail };
+  }
+  throw new Error("it did not end");
+}
+
+async function run(spec: Partial<Spec>): Promise<{ readonly phase: string; readonly detail: string }> {
+  const whole = { kind: "train", name: "read", gang: { accelerators: 0 }, retries: { max: 0 }, ...spec } as Spec;
+  const { workloadId } = await live.client.submitWorkload(whole);
+  return end(workloadId);
+}
+
+const place = (key: string) => ({ store: "lake", uri: `s3://lake/${key}`, state: "declared" }) as const;
+const version = { digest: null, bytes: null, inputs: [], team: null };
+
+describe("stores", () => {
+  it("are declared in a file without secrets, and refused with the field", async () => {
+    expect(readFileSync(path.join(home, "stores.yaml"), "utf8")).toContain(`secretKey: file:${home}/secret`);
+    expect(await live.client.declareStore("lake", { type: "s3", settings: settings() })).toMatchObject({
+      action: "unchanged",
+    });
+    await expect(
+      live.client.declareStore("other", { type: "s3", settings: { ...settings(), secretKey: "AKIA" } }),
+    ).rejects.toThrow("/secretKey: must be a reference to the secret");
+    await expect(live.client.declareStore("twin", { type: "s3", settings: settings() })).rejects.toMatchObject({
+      code: "storeConflict",
+    });
+    await expect(live.client.removeStore("none")).rejects.toMatchObject({ code: "unknownStore" });
+    expect((await live.client.stores()).items).toMatchObject([{ name: "lake", type: "s3", place: "s3://lake/" }]);
+  });
+
+  it("give work its inputs as local paths, read once", async () => {
+    server.objects.set("raw/a.txt", Buffer.from("alpha"));
+    server.objects.set("raw/b/c.txt", Buffer.from("gamma"));
+    server.objects.set("text/v1", Buffer.from("words"));
+    await live.client.registerArtifact({ ...version, kind: "dataset", name: "text", places: [place("text/v1")] });
+    const spec = {
+      run: 'set -e; test "$(cat $HEADROOM_ARTIFACT_DATASET_TEXT)" = words; test "$(cat $HEADROOM_INPUT_0)" = words; test "$(cat $HEADROOM_INPUT_1/b/c.txt)" = gamma',
+      data: { inputs: ["dataset:text", "s3://lake/raw"] },
+    };
+    expect(await run(spec)).toMatchObject({ phase: "succeeded" });
+    expect(await run({ ...spec, name: "again" })).toMatchObject({ phase: "succeeded" });
+    expect(server.readsOf("text/v1")).toBe(1);
+    expect(server.readsOf("raw/a.txt")).toBe(1);
+    const [cache] = (await live.client.storeCaches()).items;
+    expect(cache?.items.map(({ uri, bytes, holders }) => [uri, bytes, holders])).toEqual([
+      ["s3://lake/raw", 10, []],
+      ["s3://lake/text/v1", 5, []],
+    ]);
+  });
+
+  it("take the artifacts of work before its end counts, and are claimed as their places", async () => {
+    const made = {
+      run: 'mkdir out; printf weights > out/model; printf "{}" > out/config; echo \'{"kind":"artifact","name":"model:chat","path":"out"}\' >> "$HEADROOM_PROGRESS_FILE"',
+      produces: ["model:chat"],
+    };
+    expect(await run({ ...made, name: "make", data: { store: "lake" } })).toMatchObject({ phase: "succeeded" });
+    const { digest, places } = await live.client.getArtifactVersion("model:chat@1");
+    const uri = `s3://lake/artifacts/model/default/chat/${digest?.slice("sha256:".length)}`;
+    expect(places).toMatchObject([
+      { store: "local", state: "verified" },
+      { store: "lake", state: "verified", uri },
+    ]);
+    expect(server.objects.get(`${uri.slice("s3://lake/".length)}/model`)?.toString()).toBe("weights");
+    // The bytes of the attempt are gone: the store has them.
+    rmSync(places[0]?.uri ?? "", { recursive: true });
+    const read = 'test "$(cat $HEADROOM_ARTIFACT_MODEL_CHAT/model)" = weights';
+    expect(await run({ name: "use", run: read, data: { inputs: ["model:chat"] } })).toMatchObject({
+      phase: "succeeded",
+    });
+  });
+
+  it("end an attempt whose inputs are missing or have other bytes, with what to do", async () => {
+    expect(await run({ name: "missing", run: "true", data: { inputs: ["s3://lake/none"] } })).toMatchObject({
+      phase: "failed",
+      detail: expect.stringContaining(
+        "s3://lake/none could not be staged. s3://lake/none does not exist. Check the path",
+      ),
+    });
+    server.objects.set("text/v2", Buffer.from("other words"));
+    const digest = `sha256:${"0".repeat(64)}`;
+    await live.client.registerArtifact({
+      ...version,
+      kind: "dataset",
+      name: "text",
+      digest,
+      places: [place("text/v2")],
+    });
+    expect(await run({ name: "wrong", run: "true", data: { inputs: ["dataset:text"] } })).toMatchObject({
+      phase: "failed",
+      detail: expect.stringContaining("has other bytes than the version that was registered"),
+    });
+  });
+
+  it("do not give data with a rule to work without it", async () => {
+    server.objects.set("secret/v1", Buffer.from("names"));
+    const rule = "restricted";
+    await live.client.registerArtifact({
+      ...version,
+      kind: "dataset",
+      name: "names",
+      rule,
+      places: [place("secret/v1")],
+    });
+    expect(await run({ name: "unruled", run: "true", data: { inputs: ["dataset:names"] } })).toMatchObject({
+      phase: "failed",
+      detail: expect.stringContaining("Set data.rule: restricted in the workload"),
+    });
+    expect(server.readsOf("secret/v1")).toBe(0);
+  });
+
+  it("leave artifacts unregistered that were not uploaded, and the history says why", async () => {
+    const { workloadId } = await live.client.submitWorkload({
+      kind: "train",
+      name: "nowhere",
+      run: 'printf x > m; echo \'{"kind":"artifact","name":"model:lost","path":"m"}\' >> "$HEADROOM_PROGRESS_FILE"',
+      gang: { accelerators: 0 },
+      produces: ["model:lost"],
+      data: { store: "none" },
+    });
+    expect(await end(workloadId)).toEqual({
+      phase: "succeeded",
+      detail: "it was not uploaded to the store none. No store none is declared (headroom store add).",
+    });
+    await expect(live.client.getArtifactVersion("model:lost")).rejects.toMatchObject({ code: "unknownArtifact" });
+  });
+
+  it("show what an attempt waits for, and let it be stopped meanwhile", async () => {
+    server.objects.set("slow/v1", Buffer.from("slow"));
+    const asked = Promise.withResolvers<void>();
+    server.faultOf = ({ method, key }) => {
+      if (method !== "GET" || key !== "slow/v1") return null;
+      asked.resolve();
+      return "hang";
+    };
+    const { workloadId } = await live.client.submitWorkload({
+      kind: "train",
+      name: "slow",
+      run: "true",
+      gang: { accelerators: 0 },
+      data: { inputs: ["s3://lake/slow/v1"] },
+    });
+    await asked.promise;
+    const [attempt] = (await live.client.getWorkload(workloadId)).attempts;
+    expect(attempt).toMatchObject({
+      phase: "launching",
+      staging: { uri: "s3://lake/slow/v1", store: "lake", bytes: 0, totalBytes: 4 },
+    });
+    await live.client.stopWorkload(workloadId);
+    expect(await end(workloadId)).toMatchObject({ phase: "cancelled" });
+    server.faultOf = () => null;
+  });
+});

@@ -1,0 +1,115 @@
+/** One entry of a node's cache on disk: the content and a record beside it. */
+import { createHash } from "node:crypto";
+import { chmod, lstat, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { contentDigest, OperationalError } from "@headroom/platform";
+import { z } from "zod";
+import { CONTENT } from "../transfers/download.ts";
+
+const entryRecord = z.strictObject({
+  uri: z.string(),
+  /** `null`: the version has none, so the tags of the store tell whether the bytes are the same. */
+  digest: z.string().nullable(),
+  bytes: z.int(),
+  /** Sizes, times and inodes of the files: they change with every change of the bytes, and cost no reading. */
+  fingerprint: z.string(),
+  stagedAtMs: z.int(),
+});
+
+export type EntryRecord = z.output<typeof entryRecord>;
+
+const RECORD = "entry.json";
+
+export const contentOf = (dir: string): string => path.join(dir, CONTENT);
+
+/** Makes the draft read-only and writes its record. The bytes are on the disk before the record is. */
+export async function sealDraft(dir: string, entry: Omit<EntryRecord, "fingerprint">): Promise<EntryRecord> {
+  await sealTree(contentOf(dir));
+  const record = { ...entry, fingerprint: await fingerprintOf(contentOf(dir)) };
+  await rm(path.join(dir, "plan.json"), { force: true });
+  await rm(path.join(dir, "parts"), { force: true });
+  await writeFile(path.join(dir, RECORD), JSON.stringify(record), { flush: true, mode: 0o600 });
+  return record;
+}
+
+/** The record of an entry; `null`: it is missing or damaged. */
+export async function readEntry(dir: string): Promise<EntryRecord | null> {
+  try {
+    const outcome = entryRecord.safeParse(JSON.parse(await readFile(path.join(dir, RECORD), "utf8")));
+    return outcome.success ? outcome.data : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the content is still what was staged. Without a digest, changed times count as changed bytes. */
+export async function isIntact(dir: string, record: EntryRecord, signal: AbortSignal): Promise<boolean> {
+  const now = await fingerprintOf(contentOf(dir)).catch(() => null);
+  if (now === record.fingerprint) return true;
+  if (now === null || record.digest === null) return false;
+  // A restored backup has the bytes with other inodes.
+  const found = await contentDigest(contentOf(dir), signal).catch(() => null);
+  signal.throwIfAborted();
+  if (found?.digest !== record.digest) return false;
+  await writeFile(path.join(dir, RECORD), JSON.stringify({ ...record, fingerprint: now }), {
+    flush: true,
+    mode: 0o600,
+  });
+  return true;
+}
+
+/** Throws if the bytes of the draft are not those of the version. */
+export async function checkDraft(
+  dir: string,
+  { uri, digest }: { readonly uri: string; readonly digest: string | null },
+  signal: AbortSignal,
+): Promise<void> {
+  if (digest === null) return;
+  const found = await contentDigest(contentOf(dir), signal);
+  if (found.digest === digest) return;
+  throw new OperationalError(
+    "wrongDigest",
+    `${uri} has other bytes than the version that was registered (${found.digest} instead of ${digest}). Restore them, or register them as a new version.`,
+  );
+}
+
+async function sealTree(target: string): Promise<void> {
+  const stat = await lstat(target);
+  if (stat.isDirectory()) for (const name of await readdir(target)) await sealTree(path.join(target, name));
+  await chmod(target, stat.isDirectory() ? 0o500 : 0o400);
+  const file = await open(target, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function fingerprintOf(target: string): Promise<string> {
+  const hash = createHash("sha256");
+  await addTree(hash, target, "");
+  return hash.digest("hex");
+}
+
+async function addTree(hash: ReturnType<typeof createHash>, target: string, name: string): Promise<void> {
+  const stat = await lstat(target, { bigint: true });
+  const kind = stat.isDirectory() ? "d" : stat.isFile() ? "f" : "other";
+  hash.update(`${kind} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.ino} ${JSON.stringify(name)}\n`);
+  if (!stat.isDirectory()) return;
+  for (const child of (await readdir(target)).toSorted())
+    await addTree(hash, path.join(target, child), `${name}/${child}`);
+}
+
+/** Removes an entry or draft, whose directories may be read-only. */
+export async function removeTree(dir: string): Promise<void> {
+  await openTree(dir).catch(() => {});
+  await rm(dir, { recursive: true, force: true });
+}
+
+async function openTree(target: string): Promise<void> {
+  const stat = await lstat(target);
+  if (!stat.isDirectory()) return;
+  await chmod(target, 0o700);
+  for (const entry of await readdir(target, { withFileTypes: true }))
+    if (entry.isDirectory()) await openTree(path.join(target, entry.name));
+}

@@ -1,0 +1,15 @@
+/**
+ * Stores of bytes, and the cache of a node. It knows nothing of workloads: executors say which content an attempt needs.
+ *
+ * - `objects/`: declarations, the port `ObjectStore`, and its implementations (S3, folders).
+ * - `transfers/`: what lies behind a URI, downloads that are continued after a cut, uploads, fair turns.
+ * - `cache/`: what a node has, bounded, kept over restarts.
+ *
+ * Start with `store-set.ts`. A name is never given to bytes that were not compared with the digest.
+ */
+export { NodeCache } from "./cache/node-cache.ts";
+export type { CacheReport, StagedBytes } from "./cache/node-cache.ts";
+export { readStore, rootOf, storeConflict, storeDeclaration } from "./objects/store-declaration.ts";
+export type { PlaceDeclaration, StoreDeclaration } from "./objects/store-declaration.ts";
+export { StoreSet } from "./store-set.ts";
+export { abandonLeft, upload } from "./transfers/upload.ts";

@@ -1,0 +1,136 @@
+/** `kind: store`: a place of bytes that an operator declares. Secrets are references, never the secrets themselves. */
+import path from "node:path";
+import { z } from "zod";
+
+const RESERVED_NAMES: readonly string[] = ["local"];
+const CONCURRENCY_DEFAULT = 8;
+/** Each transfer at once holds a buffer and a connection. */
+const CONCURRENCY_MAX = 64;
+const RULES_MAX = 64;
+
+const plainName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be at most 63 letters, digits, '.', '_' and '-'");
+
+const reference = z
+  .string()
+  .max(4096)
+  .regex(/^(?:file:\/.+|env:[A-Za-z_][A-Za-z0-9_]*)$/, {
+    message: "must be a reference to the secret: file:/path or env:NAME. The secret itself does not belong here",
+  });
+
+const folder = z
+  .string()
+  .max(4096)
+  .refine(
+    (each) => path.isAbsolute(each) && path.normalize(each) === each,
+    "must be an absolute path without . and ..",
+  );
+
+const endpoint = z.url({ protocol: /^https?$/ }).refine((text) => {
+  const { username, password, search, hash } = new URL(text);
+  return username === "" && password === "" && search === "" && hash === "";
+}, "must be http:// or https:// with a host, without user, password and parameters");
+
+const prefix = z
+  .string()
+  .max(512)
+  .regex(/^(?:[A-Za-z0-9._-]+\/)*$/, "must be empty or end with /, with letters, digits, '.', '_' and '-' between")
+  .refine((each) => !each.split("/").some((part) => part === "." || part === ".."), "must not have . or ..");
+
+const common = {
+  kind: z.literal("store").meta({ description: "Kind of the document." }),
+  name: plainName
+    .refine((name) => !RESERVED_NAMES.includes(name), { error: `must not be ${RESERVED_NAMES.join(" or ")}` })
+    .meta({ description: "Name of the store, as places of artifacts show it." }),
+};
+
+const place = {
+  site: plainName.optional().meta({ description: "Site at which the bytes are. For display." }),
+  rules: z
+    .array(plainName)
+    .max(RULES_MAX)
+    .default([])
+    .meta({ description: "Data rules that the store admits. Data with another rule is never written to it." }),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(CONCURRENCY_MAX)
+    .default(CONCURRENCY_DEFAULT)
+    .meta({ description: "Requests at the same time, of all transfers of this control plane together." }),
+};
+
+const s3 = z.strictObject({
+  ...common,
+  type: z.literal("s3"),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be 3 to 63 lower-case letters, digits, '.' and '-'")
+    .meta({ description: "Bucket. `s3://BUCKET/KEY` names its objects." }),
+  prefix: prefix.default("").meta({ description: "Only keys that begin with it belong to the store." }),
+  endpoint: endpoint.optional().meta({ description: "Address of the service; default: that of AWS for the region." }),
+  region: plainName.default("us-east-1").meta({ description: "Region." }),
+  accessKey: reference.meta({ description: "Reference to the access key id: `file:/path` or `env:NAME`." }),
+  secretKey: reference.meta({ description: "Reference to the secret access key: `file:/path` or `env:NAME`." }),
+  ...place,
+});
+
+const shared = z.strictObject({
+  ...common,
+  type: z.literal("shared"),
+  path: folder.meta({ description: "Folder that every node sees under this path." }),
+  cached: z.boolean().default(false).meta({
+    description: "Inputs are copied to the node's cache before the start. `false`: work reads them where they are.",
+  }),
+  ...place,
+});
+
+const local = z.strictObject({
+  ...common,
+  type: z.literal("local"),
+  path: folder.meta({ description: "Folder of the node's cache of inputs." }),
+  capacity: z
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .meta({ description: "Most bytes of the cache; default: half of what is free on its file system." }),
+});
+
+export const storeDeclaration = z.discriminatedUnion("type", [s3, shared, local]);
+
+export type StoreDeclaration = z.output<typeof storeDeclaration>;
+export type CacheDeclaration = z.output<typeof local>;
+/** A store that artifacts can lie in. A `local` one is only the cache of a node. */
+export type PlaceDeclaration = Exclude<StoreDeclaration, CacheDeclaration>;
+
+interface StoreProblem {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+export type StoreReading =
+  | { readonly ok: true; readonly declaration: StoreDeclaration }
+  | { readonly ok: false; readonly problems: readonly StoreProblem[] };
+
+/** Reads a declaration and never throws. */
+export function readStore(value: unknown): StoreReading {
+  const outcome = storeDeclaration.safeParse(value);
+  if (outcome.success) return { ok: true, declaration: outcome.data };
+  const problems = outcome.error.issues.map((issue) => ({ path: issue.path.map(String), message: issue.message }));
+  return { ok: false, problems };
+}
+
+/** Problems of declarations beside each other: two stores for the same bytes would make a URI ambiguous. */
+export function storeConflict(declarations: readonly StoreDeclaration[], added: StoreDeclaration): string | null {
+  const others = declarations.filter(({ name }) => name !== added.name);
+  const same = others.find((each) => rootOf(each) === rootOf(added));
+  if (same !== undefined) return `The store ${same.name} has the same place: ${rootOf(added)}.`;
+  if (added.type === "local" && others.some(({ type }) => type === "local"))
+    return "A node has one cache: remove the other store of the type local first.";
+  return null;
+}
+
+/** The URI with which every object of the store begins. */
+export const rootOf = (store: StoreDeclaration): string =>
+  store.type === "s3" ? `s3://${store.bucket}/${store.prefix}` : `file://${store.path === "/" ? "" : store.path}/`;

@@ -1,0 +1,264 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { contentDigest } from "@headroom/platform";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NodeCache } from "./cache/node-cache.ts";
+import { readStore, storeConflict } from "./objects/store-declaration.ts";
+import type { StoreDeclaration } from "./objects/store-declaration.ts";
+import { StoreSet } from "./store-set.ts";
+import { SmallS3Server } from "./testing/small-s3-server.ts";
+import { abandonLeft, upload } from "./transfers/upload.ts";
+
+let folder = "";
+let server = new SmallS3Server();
+let stores: StoreSet;
+let cache: NodeCache;
+const opened: NodeCache[] = [];
+
+function declared(value: object): StoreDeclaration {
+  const reading = readStore({ kind: "store", ...value });
+  if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
+  return reading.declaration;
+}
+
+function openCache(capacity = 1 << 30, bootId = "boot"): NodeCache {
+  const made = new NodeCache({ dir: path.join(folder, "cache"), capacity, bootId });
+  opened.push(made);
+  return made;
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-stores-"));
+  server = new SmallS3Server();
+  const endpoint = await server.listen();
+  const keys = { accessKey: "env:ACCESS", secretKey: "env:SECRET" };
+  mkdirSync(path.join(folder, "shared"));
+  const declarations = [
+    declared({ name: "lake", type: "s3", bucket: "lake", endpoint, concurrency: 3, ...keys }),
+    declared({ name: "narrow", type: "s3", bucket: "lake", prefix: "narrow/", endpoint, concurrency: 1, ...keys }),
+    declared({ name: "nfs", type: "shared", path: path.join(folder, "shared"), cached: true }),
+  ];
+  stores = new StoreSet({ declarations: () => declarations, readSecret: () => "secret", partBytes: 1_000_000 });
+  cache = openCache();
+});
+
+afterEach(async () => {
+  for (const each of opened.splice(0)) each.close();
+  await stores.close();
+  await server.close();
+  const writable = (dir: string): void => {
+    chmodSync(dir, 0o755);
+    for (const entry of readdirSync(dir, { withFileTypes: true }))
+      if (entry.isDirectory()) writable(path.join(dir, entry.name));
+  };
+  writable(folder);
+  rmSync(folder, { recursive: true });
+});
+
+const signal = new AbortController().signal;
+
+async function obtain(
+  uri: string,
+  options: { digest?: string; holder?: string; from?: NodeCache; signal?: AbortSignal; onStaged?: () => void } = {},
+): Promise<string> {
+  const place = stores.placeOf(uri);
+  if (place === null) throw new Error(`no store for ${uri}`);
+  const { store, turns } = await stores.open(place.declaration);
+  const wanted = { store, turns, key: place.key, uri, digest: options.digest ?? null, parallel: 3 };
+  return (options.from ?? cache).obtain(wanted, options.holder ?? "w1.1", {
+    signal: options.signal ?? signal,
+    onStaged: options.onStaged ?? (() => {}),
+  });
+}
+
+const sha = (bytes: Buffer): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+const large = randomBytes(2_500_000);
+
+describe("downloads", () => {
+  it("reads a large object in parallel ranges, once for all that want it", async () => {
+    server.objects.set("models/chat", large);
+    const uri = "s3://lake/models/chat";
+    const paths = await Promise.all(
+      Array.from({ length: 32 }, (_, at) => obtain(uri, { digest: sha(large), holder: `w${at + 1}.1` })),
+    );
+    expect(new Set(paths).size).toBe(1);
+    expect(readFileSync(paths[0] ?? "").equals(large)).toBe(true);
+    expect(server.readsOf("models/chat")).toBe(3);
+    expect(server.mostAtOnce).toBeLessThanOrEqual(3);
+    // The bytes are there when the store is not.
+    server.faultOf = () => 503;
+    expect(await obtain(uri, { digest: sha(large), holder: "w99.1" })).toBe(paths[0]);
+  });
+
+  it("goes on after cut answers and errors that pass, and reads no byte twice that arrived", async () => {
+    server.objects.set("models/chat", large);
+    let faults = 4;
+    server.faultOf = ({ method }) => (method === "GET" && faults-- > 0 ? (faults % 2 === 0 ? 503 : "cut") : null);
+    const at = await obtain("s3://lake/models/chat", { digest: sha(large) });
+    expect(readFileSync(at).equals(large)).toBe(true);
+  });
+
+  it("continues the transfer of a process that ended", async () => {
+    server.objects.set("narrow/chat", large);
+    let served = 0;
+    server.faultOf = ({ method }) => (method === "GET" && ++served > 2 ? 403 : null);
+    await expect(obtain("s3://lake/narrow/chat", { digest: sha(large) })).rejects.toThrow("refuses the access");
+    server.faultOf = () => null;
+    server.requests.length = 0;
+    const later = openCache();
+    expect(
+      await contentDigest(await obtain("s3://lake/narrow/chat", { digest: sha(large), from: later })),
+    ).toMatchObject({ digest: sha(large) });
+    expect(server.readsOf("narrow/chat")).toBe(1);
+  });
+
+  it("gives no name to bytes that do not match the digest, and reads them again the next time", async () => {
+    server.objects.set("models/chat", large);
+    server.faultOf = ({ method }) => (method === "GET" ? "wrong" : null);
+    await expect(obtain("s3://lake/models/chat", { digest: sha(large) })).rejects.toThrow(
+      "has other bytes than the version",
+    );
+    expect((await cache.report()).items).toEqual([]);
+    server.faultOf = () => null;
+    expect(await contentDigest(await obtain("s3://lake/models/chat", { digest: sha(large) }))).toMatchObject({
+      digest: sha(large),
+    });
+  });
+
+  it("brings directories, and refuses keys that are no paths in them", async () => {
+    for (const name of ["a/one", "b", "a/two"]) server.objects.set(`data/v6/${name}`, Buffer.from(name));
+    server.objects.set("data/v6/empty", Buffer.alloc(0));
+    server.objects.set("data/v6/a/", Buffer.alloc(0));
+    const at = await obtain("s3://lake/data/v6");
+    expect(readFileSync(path.join(at, "a/two"), "utf8")).toBe("a/two");
+    expect(readdirSync(at)).toEqual(["a", "b", "empty"]);
+    expect(statSync(at).mode & 0o222).toBe(0);
+    for (const hostile of ["../../escaped", "a/../../escaped", "a//b", "./x", `${"n".repeat(300)}`]) {
+      server.objects.set(`evil/${hostile}`, Buffer.from("x"));
+      await expect(obtain("s3://lake/evil")).rejects.toThrow("no path in it");
+      server.objects.delete(`evil/${hostile}`);
+    }
+    expect(existsSync(path.join(folder, "cache/escaped"))).toBe(false);
+    await expect(obtain("s3://lake/none")).rejects.toThrow("s3://lake/none does not exist");
+  });
+
+  it("stages from a folder, and follows no links there", async () => {
+    writeFileSync(path.join(folder, "shared/text"), "text");
+    expect(readFileSync(await obtain(`file://${folder}/shared/text`), "utf8")).toBe("text");
+    symlinkSync("/etc/passwd", path.join(folder, "shared/link"));
+    await expect(obtain(`file://${folder}/shared/link`)).rejects.toThrow("is a link or a special file");
+    expect(stores.placeOf(`file://${folder}/shared/../cache`)).toBeNull();
+  });
+
+  it("ends a transfer that everybody has left, and goes on for the others", async () => {
+    server.objects.set("models/chat", large);
+    const first = new AbortController();
+    const left = obtain("s3://lake/models/chat", {
+      digest: sha(large),
+      signal: first.signal,
+      onStaged: () => first.abort(new Error("stopped")),
+    });
+    const stays = obtain("s3://lake/models/chat", { digest: sha(large), holder: "w2.1" });
+    await expect(left).rejects.toThrow("stopped");
+    expect(await contentDigest(await stays)).toMatchObject({ digest: sha(large) });
+  });
+});
+
+describe("the cache", () => {
+  const put = (name: string): void => void server.objects.set(name, randomBytes(1000));
+
+  it("evicts what was unused longest and is not held, and refuses what does not fit", async () => {
+    const small = openCache(2_500);
+    for (const name of ["a", "b", "c", "d"]) put(name);
+    await obtain("s3://lake/a", { from: small, holder: "w1.1" });
+    await obtain("s3://lake/b", { from: small, holder: "w2.1" });
+    await expect(obtain("s3://lake/c", { from: small, holder: "w3.1" })).rejects.toThrow("no space for 1000 bytes");
+    small.release("w1.1");
+    await obtain("s3://lake/c", { from: small, holder: "w3.1" });
+    expect((await small.report()).items.map(({ uri }) => uri)).toEqual(["s3://lake/b", "s3://lake/c"]);
+    // After a restart the leases of work that goes on still hold.
+    const later = openCache(2_500);
+    await later.keepHolders(new Set(["w2.1"]));
+    await obtain("s3://lake/d", { from: later, holder: "w4.1" });
+    expect((await later.report()).items.map(({ uri }) => uri).toSorted()).toEqual(["s3://lake/b", "s3://lake/d"]);
+  });
+
+  it("serves the surviving bytes after a restart, and not those that were changed", async () => {
+    put("a");
+    put("b");
+    await obtain("s3://lake/a");
+    const changed = await obtain("s3://lake/b");
+    chmodSync(changed, 0o644);
+    appendFileSync(changed, "x");
+    server.requests.length = 0;
+    const later = openCache();
+    await obtain("s3://lake/a", { from: later });
+    expect(server.readsOf("a")).toBe(0);
+    expect((await contentDigest(await obtain("s3://lake/b", { from: later }))).bytes).toBe(1000);
+    expect(server.readsOf("b")).toBe(1);
+  });
+});
+
+describe("uploads", () => {
+  const transfer = async (uri: string) => {
+    const place = stores.placeOf(uri);
+    if (place === null) throw new Error("no store");
+    const { store, turns } = await stores.open(place.declaration);
+    return { key: place.key, transfer: { store, turns, holder: {}, uri, parallel: 3, signal, onBytes: () => {} } };
+  };
+  const notesDir = (): string => path.join(folder, "notes");
+
+  it.each(["s3://lake", "file"])("writes files and directories to %s and brings them back", async (kind) => {
+    const root = kind === "file" ? `file://${folder}/shared` : kind;
+    mkdirSync(path.join(folder, "out/deep"), { recursive: true });
+    writeFileSync(path.join(folder, "out/model"), large);
+    writeFileSync(path.join(folder, "out/deep/config"), "{}");
+    const expected = await contentDigest(path.join(folder, "out"));
+    const { key, transfer: made } = await transfer(`${root}/models/v1`);
+    let faults = 3;
+    server.faultOf = ({ method }) => (method === "PUT" && faults-- > 0 ? 503 : null);
+    await upload(made, path.join(folder, "out"), { key, expected, notesDir: notesDir() });
+    expect(server.uploads.size).toBe(0);
+    const at = await obtain(`${root}/models/v1`, { digest: expected.digest });
+    expect(readFileSync(path.join(at, "model")).equals(large)).toBe(true);
+  });
+
+  it("refuses bytes that changed, and abandons what a killed process left", async () => {
+    const file = path.join(folder, "model");
+    writeFileSync(file, large);
+    const expected = await contentDigest(file);
+    const { key, transfer: made } = await transfer("s3://lake/models/v2");
+    appendFileSync(file, "x");
+    await expect(upload(made, file, { key, expected, notesDir: notesDir() })).rejects.toThrow(
+      "changed while it was uploaded",
+    );
+    expect([server.uploads.size, readdirSync(notesDir())]).toEqual([0, []]);
+    const { id } = await made.store.write("models/v3", large.length, signal);
+    writeFileSync(path.join(notesDir(), "note"), JSON.stringify({ key: "models/v3", id }));
+    expect(server.uploads.size).toBe(1);
+    await abandonLeft(made.store, notesDir());
+    expect(server.uploads.size).toBe(0);
+  });
+});
+
+it("refuses declarations with secrets, two stores of one place, and paths with ..", () => {
+  const s3 = { kind: "store", name: "x", type: "s3", bucket: "lake", accessKey: "env:A", secretKey: "env:B" };
+  expect(readStore({ ...s3, secretKey: "abcdef" })).toMatchObject({ ok: false });
+  expect(readStore({ ...s3, endpoint: "http://key:secret@host" })).toMatchObject({ ok: false });
+  expect(readStore({ kind: "store", name: "x", type: "shared", path: "/data/../etc" })).toMatchObject({ ok: false });
+  expect(storeConflict([declared(s3)], declared({ ...s3, name: "y" }))).toContain("The store x has the same place");
+});

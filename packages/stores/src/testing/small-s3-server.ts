@@ -1,0 +1,143 @@
+/** A small S3 server in memory, with faults that a test chooses. It checks no signatures. */
+import { createHash, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer | string;
+}
+
+export interface ServedRequest {
+  readonly method: string;
+  readonly key: string;
+  readonly query: URLSearchParams;
+}
+
+/**
+ * `cut`: half of the body, then the connection ends. `wrong`: other bytes of the same length. `hang`: no answer. A number:
+ * this status.
+ */
+export type Fault = "cut" | "wrong" | "hang" | number | null;
+
+export class SmallS3Server {
+  readonly objects = new Map<string, Buffer>();
+  readonly requests: ServedRequest[] = [];
+  readonly uploads = new Map<string, Map<number, Buffer>>();
+  /** Called for each request. */
+  faultOf: (request: ServedRequest) => Fault = () => null;
+  /** Most GET requests that were in progress at the same time. */
+  mostAtOnce = 0;
+  #atOnce = 0;
+  readonly #server: Server = createServer((request, response) => void this.#serve(request, response));
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  readsOf(key: string): number {
+    return this.requests.filter((each) => each.method === "GET" && each.key === key).length;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    const served = {
+      method: request.method ?? "",
+      key: decodeURIComponent(pathname.split("/").slice(2).join("/")),
+      query: searchParams,
+    };
+    this.requests.push(served);
+    const body = await bodyOf(request).catch(() => null);
+    if (body === null) return;
+    const fault = this.faultOf(served);
+    if (fault === "hang") return;
+    const answer = typeof fault === "number" ? problem(fault, "Fault") : this.#answer(served, body, request);
+    const data = Buffer.from(answer.body ?? "");
+    const sent = fault === "wrong" ? Buffer.alloc(data.length, 7) : data;
+    this.#atOnce += 1;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce);
+    response.on("close", () => (this.#atOnce -= 1));
+    response.writeHead(answer.status, { "content-length": data.length, ...answer.headers });
+    if (fault === "cut") response.write(sent.subarray(0, sent.length / 2), () => response.destroy());
+    else if (served.method === "HEAD") response.end();
+    else response.end(sent);
+  }
+
+  #answer({ method, key, query }: ServedRequest, body: Buffer, { headers }: IncomingMessage): Answer {
+    const md5 = headers["content-md5"];
+    if (md5 !== undefined && md5 !== createHash("md5").update(body).digest("base64")) return problem(400, "BadDigest");
+    if (method === "GET" && key === "") return this.#list(query);
+    const upload = query.get("uploadId");
+    if (upload !== null) return this.#part({ method, key, query }, upload, body);
+    if (method === "POST") {
+      const id = randomUUID();
+      this.uploads.set(id, new Map());
+      return xml(`<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
+    }
+    if (method === "PUT") {
+      this.objects.set(key, body);
+      return { status: 200, headers: { etag: etagOf(body) } };
+    }
+    const object = this.objects.get(key);
+    if (object === undefined) return problem(404, "NoSuchKey");
+    const etag = etagOf(object);
+    if (method === "HEAD") return { status: 200, headers: { etag, "content-length": String(object.length) } };
+    if (headers["if-match"] !== undefined && headers["if-match"] !== etag) return problem(412, "PreconditionFailed");
+    const [, from = "0", to = ""] = /bytes=(\d+)-(\d+)/.exec(headers.range ?? "") ?? [];
+    return { status: 206, headers: { etag }, body: object.subarray(Number(from), Number(to) + 1) };
+  }
+
+  #part({ method, key, query }: ServedRequest, id: string, body: Buffer): Answer {
+    const parts = this.uploads.get(id);
+    if (parts === undefined) return problem(404, "NoSuchUpload");
+    if (method === "PUT") {
+      parts.set(Number(query.get("partNumber")), body);
+      return { status: 200, headers: { etag: etagOf(body) } };
+    }
+    this.uploads.delete(id);
+    if (method === "DELETE") return { status: 204 };
+    const order = [...parts.keys()].toSorted((left, right) => left - right);
+    this.objects.set(key, Buffer.concat(order.map((number) => parts.get(number) ?? Buffer.alloc(0))));
+    return xml(`<CompleteMultipartUploadResult><Key>${key}</Key></CompleteMultipartUploadResult>`);
+  }
+
+  #list(query: URLSearchParams): Answer {
+    const prefix = query.get("prefix") ?? "";
+    const items = [...this.objects]
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, { length }]) => [
+        "<Contents>",
+        `<Key>${key.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</Key>`,
+        `<Size>${length}</Size><ETag>${etagOf(this.objects.get(key) ?? Buffer.alloc(0)).replaceAll('"', "&quot;")}</ETag>`,
+        "</Contents>",
+      ]);
+    return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${items.flat().join("")}</ListBucketResult>`);
+  }
+}
+
+const etagOf = (bytes: Buffer): string => `"${createHash("md5").update(bytes).digest("hex")}"`;
+
+const xml = (body: string): Answer => ({
+  status: 200,
+  headers: { "content-type": "application/xml" },
+  body: `<?xml version="1.0"?>${body}`,
+});
+
+const problem = (status: number, code: string): Answer => ({
+  ...xml(`<Error><Code>${code}</Code><Message>${code}</Message></Error>`),
+  status,
+});
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}

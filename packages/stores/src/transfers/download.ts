@@ -1,0 +1,169 @@
+/**
+ * Brings the bytes of a URI into a draft directory: parts in parallel, each repeated after a cut. Parts that are complete are
+ * noted beside the draft, so that a later process goes on with the rest.
+ */
+import { constants } from "node:fs";
+import { appendFile, mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { OperationalError } from "@headroom/platform";
+import { changedObject, unreachableStore } from "../objects/object-store.ts";
+import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
+import type { FairTurns } from "./fair-turns.ts";
+import type { FoundContent, FoundFile } from "./found-content.ts";
+
+const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+/** Attempts of one part in a row without a new byte. With the pauses below they take about 12 s. */
+const TRIES_MAX = 6;
+const PAUSE_MS = 200;
+const PAUSE_MAX_MS = 5_000;
+
+export interface Transfer {
+  readonly store: ObjectStore;
+  readonly turns: FairTurns;
+  /** Those with the same holder share one share of the turns. */
+  readonly holder: object;
+  readonly uri: string;
+  /** Requests of this transfer at the same time. */
+  readonly parallel: number;
+  readonly signal: AbortSignal;
+  readonly onBytes: (bytes: number) => void;
+}
+
+interface Part extends ByteRange {
+  readonly file: FoundFile;
+  /** As it is noted when it is complete. */
+  readonly mark: string;
+}
+
+/** Name of the content within the draft: a file, or a directory. */
+export const CONTENT = "content";
+
+/** `bootId`: after a restart of the machine, noted parts may not be on the disk, so they are read again. */
+export async function download(
+  transfer: Transfer,
+  content: FoundContent,
+  draft: { readonly dir: string; readonly bootId: string },
+): Promise<void> {
+  const done = await resume(content, { ...draft, partBytes: transfer.store.partBytes });
+  const parts = content.files.flatMap((file, index) => partsOf(file, index, transfer.store.partBytes));
+  const noted = path.join(draft.dir, "parts");
+  for (const { from, to } of parts.filter(({ mark }) => done.has(mark))) transfer.onBytes(to - from);
+  const left = parts.filter(({ mark }) => !done.has(mark)).values();
+  for (const file of content.files) if (file.object.bytes === 0) await (await openDraft(draft.dir, file)).close();
+  await inParallel(transfer, async (signal) => {
+    for (const part of left) {
+      const file = await openDraft(draft.dir, part.file);
+      try {
+        await readPart({ ...transfer, signal }, part, file);
+      } finally {
+        await file.close();
+      }
+      await appendFile(noted, `${part.mark}\n`, { mode: 0o600 });
+    }
+  });
+}
+
+function partsOf(file: FoundFile, index: number, partBytes: number): readonly Part[] {
+  const count = Math.ceil(file.object.bytes / partBytes);
+  return Array.from({ length: count }, (_, number) => ({
+    file,
+    mark: `${index} ${number}`,
+    from: number * partBytes,
+    to: Math.min(file.object.bytes, (number + 1) * partBytes),
+  }));
+}
+
+/** The marks of complete parts. The draft begins again if the objects or the boot of the machine differ. */
+async function resume(
+  { files }: FoundContent,
+  { dir, bootId, partBytes }: { readonly dir: string; readonly bootId: string; readonly partBytes: number },
+): Promise<ReadonlySet<string>> {
+  const objects = files.map(({ name, object }) => [name, object.bytes, object.tag]);
+  const plan = JSON.stringify({ bootId, partBytes, objects });
+  const planFile = path.join(dir, "plan.json");
+  const isSame = (await readFile(planFile, "utf8").catch(() => null)) === plan;
+  if (!isSame) {
+    await rm(dir, { recursive: true, force: true });
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await writeFile(planFile, plan, { mode: 0o600 });
+    return new Set();
+  }
+  const text = await readFile(path.join(dir, "parts"), "utf8").catch(() => "");
+  // A kill can leave half a line at the end, which is a part of its own otherwise.
+  return new Set(text.split("\n").slice(0, -1));
+}
+
+/** Runs as many copies of the work as the transfer may have requests. The first failure stops the others. */
+async function inParallel(
+  { parallel, signal }: Pick<Transfer, "parallel" | "signal">,
+  work: (failed: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  const failed = AbortSignal.any([signal, stop.signal]);
+  const copies = Array.from({ length: parallel }, async () => {
+    try {
+      await work(failed);
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  });
+  await Promise.allSettled(copies);
+  await Promise.all(copies);
+}
+
+async function readPart(transfer: Transfer, part: Part, file: FileHandle): Promise<void> {
+  const { object } = part.file;
+  let at = part.from;
+  for (let tries = 1; at < part.to; tries++) {
+    const before = at;
+    try {
+      at = await readOnce(transfer, { object, from: at, to: part.to }, file, (position) => (at = position));
+    } catch (error) {
+      transfer.signal.throwIfAborted();
+      if (!(error instanceof OperationalError) || !error.retryable || error.code === "objectChanged") throw error;
+      if (at > before) tries = 1;
+      if (tries >= TRIES_MAX) throw error;
+      await sleep(Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (tries - 1)), undefined, { signal: transfer.signal });
+    }
+  }
+}
+
+async function readOnce(
+  { store, turns, holder, signal, onBytes, uri }: Transfer,
+  { object, from, to }: ByteRange & { readonly object: StoredObject },
+  file: FileHandle,
+  onPosition: (position: number) => void,
+): Promise<number> {
+  const giveBack = await turns.take(holder, signal);
+  let at = from;
+  try {
+    for await (const piece of store.read(object, { from, to }, signal)) {
+      if (at + piece.length > to) throw changedObject(uri);
+      await writeAll(file, piece, at);
+      at += piece.length;
+      onPosition(at);
+      onBytes(piece.length);
+    }
+  } finally {
+    giveBack();
+  }
+  if (at < to) throw unreachableStore(uri, `the answer ended ${to - at} bytes early`);
+  return at;
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array, at: number): Promise<void> {
+  for (let written = 0; written < piece.length;) {
+    const { bytesWritten } = await file.write(piece, written, piece.length - written, at + written);
+    written += bytesWritten;
+  }
+}
+
+/** Opened for each part: a directory can have more files than a process may open. An earlier process may have written parts. */
+async function openDraft(dir: string, { name }: FoundFile): Promise<FileHandle> {
+  const target = name === "" ? path.join(dir, CONTENT) : path.join(dir, CONTENT, name);
+  await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+  return open(target, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
+}

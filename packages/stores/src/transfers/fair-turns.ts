@@ -1,0 +1,66 @@
+/**
+ * The requests that a store serves at the same time, shared among transfers: a free one goes to the transfer that has the
+ * fewest. A start storm then slows every transfer alike, and none waits for all parts of another.
+ */
+interface Waiting {
+  readonly holder: object;
+  readonly proceed: () => void;
+}
+
+export class FairTurns {
+  readonly #capacity: number;
+  readonly #held = new Map<object, number>();
+  readonly #waiting: Waiting[] = [];
+  #used = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Resolves with the function that gives the turn back. Rejects at the signal. */
+  async take(holder: object, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#used >= this.#capacity) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const waiting = { holder, proceed: resolve };
+      const leave = (): void => {
+        const position = this.#waiting.indexOf(waiting);
+        if (position < 0) return;
+        this.#waiting.splice(position, 1);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(waiting);
+      await promise.finally(() => signal.removeEventListener("abort", leave));
+    } else this.#grant(holder);
+    let isReturned = false;
+    return () => {
+      if (isReturned) return;
+      isReturned = true;
+      this.#giveBack(holder);
+    };
+  }
+
+  #grant(holder: object): void {
+    this.#used += 1;
+    this.#held.set(holder, (this.#held.get(holder) ?? 0) + 1);
+  }
+
+  #giveBack(holder: object): void {
+    this.#used -= 1;
+    const left = (this.#held.get(holder) ?? 1) - 1;
+    if (left === 0) this.#held.delete(holder);
+    else this.#held.set(holder, left);
+    // The first of those with the fewest turns: within a transfer, and among equal ones, the order is that of arrival.
+    let next: Waiting | undefined;
+    for (const each of this.#waiting) if (next === undefined || this.#countOf(each) < this.#countOf(next)) next = each;
+    if (next === undefined) return;
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    this.#grant(next.holder);
+    next.proceed();
+  }
+
+  #countOf({ holder }: Waiting): number {
+    return this.#held.get(holder) ?? 0;
+  }
+}
