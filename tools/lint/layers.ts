@@ -45,7 +45,10 @@ export const layers: Readonly<Record<string, Layer>> = {
   plan: pure("pure", ["model"], ["highs", "zod"]),
   spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
-  views: { ...pure("pure", ["model", "engine", "explain", "lineage", "pipelines", "protocol"]), lazyPackages: ["sim"] },
+  views: {
+    ...pure("pure", ["model", "engine", "explain", "health", "lineage", "pipelines", "protocol"]),
+    lazyPackages: ["sim"],
+  },
   platform: shell([], []),
   stores: shell(["platform"], ["zod", "@aws-sdk/client-s3"]),
   journal: shell(["model", "engine", "platform"], []),

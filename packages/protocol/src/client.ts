@@ -19,6 +19,15 @@ import type {
 } from "./executor.ts";
 import type { RolloutSteered, SteerRollout } from "./rollout.ts";
 import type { EndpointList, LoadReport, LoadReported } from "./endpoint.ts";
+import type {
+  AnnotationRequestInput,
+  FaultReportInput,
+  FaultsAccepted,
+  HealthSummary,
+  Incident,
+  IncidentPage,
+  IncidentPhase,
+} from "./incident.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type {
   ArtifactChanged,
@@ -260,6 +269,15 @@ export interface HeadroomClient {
   steerRollout(id: string, body: SteerRollout, options?: CallOptions): Promise<RolloutSteered>;
   /** The load of an endpoint as a gateway sees it. */
   reportLoad(id: string, report: LoadReport, options?: CallOptions): Promise<LoadReported>;
+  /** Failures of one cause, the newest first. `phase`: default `open`. */
+  listIncidents(
+    query?: PageRequest & { readonly phase?: IncidentPhase | "all" | undefined },
+    options?: CallOptions,
+  ): Promise<IncidentPage>;
+  getIncident(id: string, options?: CallOptions): Promise<Incident>;
+  annotateIncident(id: string, body: AnnotationRequestInput, options?: CommandOptions): Promise<Incident>;
+  fleetHealth(options?: CallOptions): Promise<HealthSummary>;
+  reportFaults(nodeId: string, body: FaultReportInput, options?: CommandOptions): Promise<FaultsAccepted>;
   /** Orders of nodes that are coming. With `all`, also those that are over. */
   listCapacityOrders(
     query?: PageRequest & { readonly pool?: string | undefined; readonly all?: boolean | undefined },

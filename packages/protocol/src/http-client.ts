@@ -249,6 +249,7 @@ function fleetCalls(
 ): Pick<
   HeadroomClient,
   | OrderCalls
+  | IncidentCalls
   | ProposalCalls
   | PipelineCalls
   | ArtifactCalls
@@ -260,6 +261,7 @@ function fleetCalls(
   const o = operations;
   return {
     ...orderCalls(http),
+    ...incidentCalls(http),
     ...proposalCalls(http),
     ...pipelineCalls(http),
     ...artifactCalls(http),
@@ -374,6 +376,19 @@ function artifactCalls(http: Http): Pick<HeadroomClient, ArtifactCalls> {
     artifactLineage: (artifact, query, options) =>
       http.call(o.artifactLineage, { params: { artifact }, query: { ...query }, options }),
     changeArtifact: (artifact, body, options) => http.call(o.changeArtifact, { params: { artifact }, body, options }),
+  };
+}
+
+type IncidentCalls = "listIncidents" | "getIncident" | "annotateIncident" | "fleetHealth" | "reportFaults";
+
+function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
+  const o = operations;
+  return {
+    listIncidents: (query, options) => http.call(o.listIncidents, { query: { ...query }, options }),
+    getIncident: (id, options) => http.call(o.getIncident, { params: { id }, options }),
+    annotateIncident: (id, body, options) => http.call(o.annotateIncident, { params: { id }, body, options }),
+    fleetHealth: (options) => http.call(o.fleetHealth, { options }),
+    reportFaults: (id, body, options) => http.call(o.reportFaults, { params: { id }, body, options }),
   };
 }
 

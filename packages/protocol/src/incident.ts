@@ -1,6 +1,7 @@
 /** Incidents: failures of nodes with one cause, and what people do about them. */
 import { z } from "zod";
-import { instantMs } from "@headroom/spec";
+import { count, INSTANT_MS_MAX, instantMs, integer, limits, names } from "@headroom/spec";
+import { pageOf, pageQuery } from "./page.ts";
 
 const silence = { kind: z.literal("silence"), untilMs: instantMs };
 
@@ -14,9 +15,162 @@ export const incidentAnnotation = z
   ])
   .meta({ id: "IncidentAnnotation" });
 
+const faultCode = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, "must be a code such as xid-79");
 const faultSeverity = z.enum(["info", "warning", "critical"]);
 
 /** As the journal has it. */
 export const nodeFault = z
   .object({ code: z.string(), severity: faultSeverity, device: z.string().optional(), detail: z.string() })
   .meta({ id: "NodeFault" });
+
+const line = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\p{Cc}]*$/u, "must be one line without control characters");
+
+export const faultReport = z
+  .strictObject({
+    faults: z
+      .array(
+        z.strictObject({
+          code: faultCode,
+          severity: faultSeverity,
+          device: line(200).optional(),
+          detail: line(500).default(""),
+        }),
+      )
+      .min(1)
+      .max(100)
+      .meta({ description: "Findings of `headroom health read`, or of another tool." }),
+  })
+  .meta({ id: "FaultReport" });
+export const faultsAccepted = z.object({ nodeId: z.string() }).meta({ id: "FaultsAccepted" });
+
+const incidentPhase = z.enum(["open", "recovered", "resolved"]).meta({
+  id: "IncidentPhase",
+  description:
+    "`open`: some of its nodes are not back; `recovered`: all are back, or were removed; `resolved`: a person closed it.",
+});
+
+const incidentDomain = z
+  .object({
+    level: z.string().meta({
+      description:
+        "`node`, `pool`, `site`, `executor`, a level of the fabric, or the name of a label such as `rack` or `feed`.",
+    }),
+    path: z.array(z.string()).meta({ description: "Its name; for a level of the fabric, the path from the site on." }),
+  })
+  .meta({ id: "IncidentDomain" });
+
+const hitWork = z
+  .object({
+    workloadId: z.string(),
+    name: z.string(),
+    team: z.string(),
+    attempts: count.meta({ description: "Attempts that had workers on nodes of the incident." }),
+    workers: count.meta({ description: "Workers on nodes of the incident." }),
+    accelerators: count,
+  })
+  .meta({ id: "HitWork" });
+
+const timelineEntry = z
+  .object({ atMs: instantMs, sequence: count, text: z.string(), actor: z.string().optional() })
+  .meta({ id: "IncidentTimelineEntry" });
+
+export const incident = z
+  .object({
+    id: z.string(),
+    phase: incidentPhase,
+    title: z.string(),
+    cause: z.enum(["nodesLost", "faults", "executor"]),
+    domain: incidentDomain,
+    sameNodesAs: z.array(incidentDomain).meta({ description: "Domains that have exactly the same nodes." }),
+    startedAtMs: instantMs,
+    endedAtMs: instantMs.nullable(),
+    alerts: count.meta({ description: "Reports that the incident gathers: losses of nodes, faults, hit attempts." }),
+    nodes: z.object({
+      inDomain: count.meta({ description: "Blast radius: nodes of the domain when it failed." }),
+      failed: count,
+      notBack: count,
+      ids: z.array(z.string()).meta({ description: "Nodes that failed, at most 1,000." }),
+    }),
+    accelerators: z.object({ inDomain: count, failed: count }),
+    work: z.array(hitWork),
+    codes: z.array(z.string()).meta({ description: "Codes of faults that its nodes reported." }),
+    advice: z.string().meta({ description: "The next step." }),
+    acknowledgedBy: z.string().nullable(),
+    silencedUntilMs: instantMs.nullable(),
+    timeline: z.array(timelineEntry).meta({ description: "At most 200 entries: the first 100 and the last 100." }),
+  })
+  .meta({ id: "Incident" });
+
+export const incidentPage = pageOf(incident, "IncidentPage");
+
+export const incidentQuery = pageQuery.extend({
+  phase: z.enum(["open", "recovered", "resolved", "all"]).default("open").meta({ description: "Default: open." }),
+});
+
+export const annotationRequest = z
+  .discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("acknowledge") }),
+    z.strictObject({
+      kind: z.literal("silence"),
+      untilMs: integer(0, INSTANT_MS_MAX).optional(),
+      forMs: integer(1, limits.DURATION_MS_MAX)
+        .optional()
+        .meta({ description: "Duration; used instead of `untilMs`." }),
+    }),
+    z.strictObject({ kind: z.literal("resolve") }),
+    z.strictObject({ kind: z.literal("note"), text: names.reason }),
+  ])
+  .refine((value) => value.kind !== "silence" || (value.untilMs === undefined) !== (value.forMs === undefined), {
+    message: "must state either untilMs or forMs",
+  })
+  .meta({ id: "AnnotationRequest" });
+
+const nodesByPhase = z.object({
+  total: count,
+  inService: count,
+  draining: count,
+  removing: count,
+  suspended: count,
+  lost: count,
+});
+
+export const healthSummary = z
+  .object({
+    atMs: instantMs,
+    nodes: nodesByPhase,
+    accelerators: z.object({ total: count, lost: count }),
+    incidents: z.object({ open: count, unacknowledged: count }),
+    faulty: z
+      .array(z.object({ nodeId: z.string(), codes: z.array(z.string()), lastAtMs: instantMs }))
+      .meta({ description: "Nodes of open incidents that reported faults; at most 50." }),
+    sets: z
+      .array(
+        z.object({
+          pool: z.string(),
+          acceleratorType: z.string(),
+          nodes: count,
+          inService: count,
+          lost: count,
+          faulty: count,
+        }),
+      )
+      .meta({ description: "Comparable sets: the nodes of one pool and one type of accelerator." }),
+    domains: z
+      .array(z.object({ domain: incidentDomain, nodes: count, lost: count, accelerators: count, workloads: count }))
+      .meta({ description: "Blast radius of the failure domains with work, the largest first; at most 50." }),
+    advice: z.array(z.string()),
+  })
+  .meta({ id: "HealthSummary" });
+
+export type Incident = z.output<typeof incident>;
+export type IncidentQuery = z.input<typeof incidentQuery>;
+export type IncidentPhase = z.output<typeof incidentPhase>;
+export type IncidentPage = z.output<typeof incidentPage>;
+export type AnnotationRequestInput = z.input<typeof annotationRequest>;
+export type FaultReportInput = z.input<typeof faultReport>;
+export type FaultsAccepted = z.output<typeof faultsAccepted>;
+export type HealthSummary = z.output<typeof healthSummary>;

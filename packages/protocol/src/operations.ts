@@ -22,6 +22,7 @@ import { pageQuery, queryBoolean } from "./page.ts";
 import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
 import { artifactOperations } from "./artifact-operations.ts";
+import { incidentOperations } from "./incident-operations.ts";
 import { orderOperations } from "./order-operations.ts";
 import { seriesQuery, subjectSeries } from "./series.ts";
 import { pipelineOperations } from "./pipeline-operations.ts";
@@ -218,6 +219,7 @@ export const operations = {
     problems: ["unknownNode", "removedWithPool", ...commandProblems],
   }),
   ...orderOperations,
+  ...incidentOperations,
   ...artifactOperations,
   ...endpointOperations,
   ...executorOperations,

@@ -63,6 +63,7 @@ export const problemKinds = {
   tooManyCapacityOrders: kind(422, failed, "Too many capacity orders are open"),
   unknownNodeShape: kind(422, usage, "The shape of the ordered nodes is not known"),
   cannotAdvanceOrder: kind(409, failed, "The order cannot go from its phase to that one"),
+  unknownIncident: kind(404, failed, "There is no such incident"),
   unknownProposal: kind(404, failed, "There is no such proposal"),
   proposalExists: kind(409, failed, "An open proposal asks for the same change"),
   tooManyProposals: kind(422, failed, "Too many proposals are open"),

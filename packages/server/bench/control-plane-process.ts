@@ -30,6 +30,7 @@ import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { StoreService } from "../src/stores/store-service.ts";
+import { IncidentService } from "../src/incidents/incident-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
@@ -110,6 +111,7 @@ const plane = {
   tokens: new AccessTokens({ home: config.home, nowMs: () => Date.now() }),
   denials: new Denials(),
   gateway: new GatewayReader(null),
+  incidents: new IncidentService({ home: config.home, driver, log, nowMs: () => Date.now(), announce: async () => {} }),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),
   provisioners: new ProvisionerService({ home: config.home, driver, log }),
   version: "bench",

@@ -35,7 +35,8 @@ import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
 import { OperationalError } from "@headroom/platform";
-import { slowRunMessage } from "./notifications/message.ts";
+import { incidentMessage, slowRunMessage } from "./notifications/message.ts";
+import { IncidentService } from "./incidents/incident-service.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
@@ -203,6 +204,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
     const stopLooking = isSafe ? null : beginServices(plane, executors);
     notifier.start();
+    plane.incidents.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const certificateSha256 = certificate?.fingerprint ?? null;
@@ -292,6 +294,14 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       nowMs,
       everyMs: readingsEveryMs,
     }),
+    incidents: new IncidentService({
+      home,
+      driver,
+      log,
+      nowMs,
+      announce: async (incident, what) =>
+        notifier.send(incidentMessage(incident, what, driver.status().sequence, nowMs())),
+    }),
     forecast: new ForecastService({ driver, nowMs }),
     execs: new ExecSessions(),
     mlflow: new MlflowService({
@@ -342,6 +352,7 @@ function running({
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     stopWatches();
+    await plane.incidents.close();
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();

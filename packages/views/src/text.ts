@@ -8,6 +8,7 @@ export { anyOneStartsIt, noneStartsIt } from "./forecast-words.ts";
 export { gangSizeText } from "./gang-size-text.ts";
 export { durationText, grouped, hoursText, partForm, resourceForm, resourceTexts } from "./plain-text.ts";
 export { triggerText } from "./pipeline-text.ts";
+export { postmortemText } from "./incident-text.ts";
 export { predictionText } from "./prediction-text.ts";
 export { closedPlacesText } from "./shortfall-text.ts";
 export { proposalPhaseText, proposalRuleText, proposedChangeText } from "./proposal-text.ts";

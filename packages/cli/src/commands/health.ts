@@ -1,5 +1,6 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import type { HealthFleetOptions } from "../health/run-health-fleet.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
 import type { HealthSlowOptions } from "../health/run-health-slow.ts";
 import type { HealthSparesOptions } from "../health/run-health-spares.ts";
@@ -15,7 +16,10 @@ Examples:
   dmesg -T | headroom health read -
   journalctl -k -o json | headroom health read - --json`,
   arguments: [{ syntax: "<file>", description: "log file; -: standard input", complete: "file" }],
-  options: [jsonOption],
+  options: [
+    { flags: "--report <node>", description: "also report the faults for this node; at most 100 different ones" },
+    jsonOption,
+  ],
   async run(context, { args, options }) {
     const { runHealthRead } = await import("../health/run-health-read.ts");
     return runHealthRead(context, args[0] ?? "", options);
@@ -58,6 +62,16 @@ Example:
   },
 });
 
+const fleetCommand = defineCommand<HealthFleetOptions>({
+  name: "fleet",
+  summary: "Show the fleet in short: nodes by phase, incidents, faults, failure domains and their work",
+  options: [jsonOption],
+  async run(context, { options }) {
+    const { runHealthFleet } = await import("../health/run-health-fleet.ts");
+    return runHealthFleet(context, options);
+  },
+});
+
 interface HealthOptions {
   readonly json?: boolean;
 }
@@ -66,7 +80,7 @@ export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
   summary: "Ask whether the control plane takes commands; find faults and slow nodes, size spares",
   details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
-  commands: [readCommand, slowCommand, sparesCommand],
+  commands: [fleetCommand, readCommand, slowCommand, sparesCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");

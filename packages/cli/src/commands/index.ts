@@ -37,6 +37,7 @@ import { seriesCommand } from "./series.ts";
 import { modelCommand } from "./model.ts";
 import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
+import { incidentCommand } from "./incident.ts";
 import { orderCommand } from "./order.ts";
 import { pipelineCommand } from "./pipeline.ts";
 import { planCommand } from "./plan.ts";
@@ -111,6 +112,7 @@ export const commands: readonly CommandDefinition[] = [
   upgradeCommand,
   fleetCommand,
   nodesCommand,
+  incidentCommand,
   orderCommand,
   mcpCommand,
   proposalCommand,

@@ -31,11 +31,14 @@ import { artifactCommands, artifactReading } from "./artifact-client.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
 import { storeClient } from "./store-client.ts";
+import { incidentCommands, incidentReading } from "./incident-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
 import type { PipelineReading } from "./pipeline-client.ts";
 import { proposalCommands, proposalReading } from "./proposal-client.ts";
 import type { ProposalReading } from "./proposal-client.ts";
+
+const fleetReading = (world: DemoWorld) => ({ ...orderReading(world), ...incidentReading(world) });
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
   const refusal = views.levelRefusal(state, specs, declared);
@@ -157,6 +160,9 @@ type Reading = Pick<
   | "endpoints"
   | "listCapacityOrders"
   | "getCapacityOrder"
+  | "listIncidents"
+  | "getIncident"
+  | "fleetHealth"
   | keyof ProposalReading
   | keyof PipelineReading
   | "listArtifacts"
@@ -264,7 +270,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     series: async (query) => world.subjects.view(query),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
-    ...orderReading(world),
+    ...fleetReading(world),
     ...proposalReading(world),
     ...pipelineReading(world),
     ...artifactReading(world),
@@ -431,6 +437,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       return { name };
     },
     ...orderCommands(world.engine, run),
+    ...incidentCommands(world, run),
     ...proposalCommands(world, run),
     ...pipelineCommands(world, run),
     ...artifactCommands(world, run),

@@ -9,7 +9,7 @@ import { ProblemError } from "@headroom/protocol";
 import type { NodeTelemetry, NodeTelemetryQuery } from "@headroom/protocol";
 import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
-import { CapacityRecorder, eventEnvelope, rejectionProblem, SubjectRecorder } from "@headroom/views";
+import { CapacityRecorder, eventEnvelope, IncidentFold, rejectionProblem, SubjectRecorder } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
 import { demoArtifacts } from "./demo-artifacts.ts";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
@@ -71,6 +71,7 @@ export class DemoWorld {
   readonly #progress: DemoProgress;
   readonly capacity = new CapacityRecorder();
   readonly subjects = new SubjectRecorder();
+  readonly incidents = new IncidentFold();
   readonly telemetry = new DemoTelemetry();
   readonly #readings = new DemoReadings();
   #commandCount = 0;
@@ -82,6 +83,8 @@ export class DemoWorld {
     const plan = (launch: LaunchGang): RunPlan =>
       faultyPlan(faults, launch, { durationMs: this.#progress.remainingMs(launch), exitCode: 0 });
     const recorder = new Recorder(({ ready }) => {
+      const { events, group } = ready;
+      for (const [index, event] of events.entries()) this.incidents.apply((group?.firstSequence ?? 0) + index, event);
       if (this.#isBuilt()) this.#progress.follow(ready.events, this.engine.state);
     });
     this.#simulation = createSimulation({

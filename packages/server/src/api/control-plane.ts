@@ -15,6 +15,7 @@ import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { ExecSessions } from "../exec/exec-sessions.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
+import type { IncidentService } from "../incidents/incident-service.ts";
 import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
@@ -37,6 +38,7 @@ export interface ControlPlane {
   readonly plan: PlanService;
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
+  readonly incidents: IncidentService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly execs: ExecSessions;

@@ -87,6 +87,7 @@ import {
   withdrawProposal,
 } from "./proposals.ts";
 import { pipelineHandlers } from "./pipelines.ts";
+import { annotateIncident, fleetHealth, getIncident, listIncidents, reportFaults } from "./incidents.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
@@ -369,6 +370,11 @@ export const handlers: Handlers = {
   listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
   getCapacityOrder: (plane, { params: { name } }) =>
     found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),
+  listIncidents,
+  getIncident,
+  annotateIncident,
+  fleetHealth,
+  reportFaults,
   createCapacityOrder,
   advanceCapacityOrder,
   cancelCapacityOrder,

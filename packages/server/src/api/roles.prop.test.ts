@@ -221,6 +221,8 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   changeArtifact: () => ({ change: { kind: "alias", alias: "production", number: 1 } }),
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
   reportLoad: () => loadReport,
+  annotateIncident: () => ({ kind: "acknowledge" }),
+  reportFaults: () => ({ faults: [{ code: "xid-79", severity: "critical" }] }),
   decidePipelineStep: () => ({ step: "train", approved: true }),
   steerRollout: () => ({ action: "pause" }),
   createProposal: reweighted,

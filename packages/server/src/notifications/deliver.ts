@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import { bodyOf } from "./formats.ts";
 import { sendMail } from "./mail.ts";
 import type { NotificationMessage } from "./message.ts";
-import { webhookOf } from "./rules.ts";
+import { routingKeyOf, webhookOf } from "./rules.ts";
 import type { NotificationRule } from "./rules.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -20,7 +20,8 @@ export async function deliver(
   signal: AbortSignal,
 ): Promise<void> {
   const webhook = webhookOf(rule);
-  if (webhook !== undefined) await post(webhook, rule.secret, bodyOf(rule.format ?? "json", message), signal);
+  if (webhook !== undefined)
+    await post(webhook, rule.secret, bodyOf(rule.format ?? "json", message, routingKeyOf(rule)), signal);
   if (rule.command !== undefined) await runCommand(rule.command, JSON.stringify(message), signal);
   if (rule.mail !== undefined) await sendMail(rule.mail, message);
 }

@@ -1,10 +1,10 @@
 /** Forms of a message for receivers that expect their own: chat webhooks of Slack and Teams, and mail. */
 import type { NotificationMessage } from "./message.ts";
 
-export type WebhookFormat = "json" | "slack" | "teams";
+export type WebhookFormat = "json" | "slack" | "teams" | "alertmanager" | "pagerduty";
 
 /** The body of a POST. */
-export function bodyOf(format: WebhookFormat, message: NotificationMessage): string {
+export function bodyOf(format: WebhookFormat, message: NotificationMessage, routingKey: string | null = null): string {
   switch (format) {
     case "json":
       return JSON.stringify(message);
@@ -12,6 +12,10 @@ export function bodyOf(format: WebhookFormat, message: NotificationMessage): str
       return JSON.stringify({ text: `*${escapedForSlack(titleOf(message))}*\n${escapedForSlack(message.sentence)}` });
     case "teams":
       return JSON.stringify(teamsCard(message));
+    case "alertmanager":
+      return JSON.stringify([alertOf(message)]);
+    case "pagerduty":
+      return JSON.stringify(pagerDutyEvent(message, routingKey ?? ""));
   }
 }
 
@@ -40,6 +44,54 @@ const teamsCard = (message: NotificationMessage): object => ({
 /** Cards read text as Markdown, so that a workload's name could otherwise become a link. */
 const escapedForCard = (text: string): string => text.replaceAll(/[\\`*_[\]()<>#]/g, (char) => `\\${char}`);
 
+/** Identity of the trouble, so that receivers join messages about it: the incident, or else the workload. */
+const subjectOf = ({ incident, workload, team, sequence }: NotificationMessage): string =>
+  incident?.id ?? (workload === null ? `${team} ${sequence}` : workload.id);
+
+/** An alert of Alertmanager's API v2: https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml. */
+function alertOf(message: NotificationMessage): object {
+  const { incident, kinds, team, workload, sentence, atMs } = message;
+  const severity = kinds.includes("incident") || kinds.includes("failed") ? "critical" : "warning";
+  const labels = {
+    alertname: incident === undefined ? "HeadroomMessage" : "HeadroomIncident",
+    kind: kinds[0] ?? "",
+    severity,
+    subject: subjectOf(message),
+    ...(team === "" ? {} : { team }),
+    ...(workload === null ? {} : { workload: workload.name }),
+    ...(incident === undefined ? {} : { domain: incident.domain }),
+  };
+  const startedAtMs = incident?.startedAtMs ?? atMs;
+  return {
+    labels,
+    annotations: { summary: titleOf(message), description: sentence },
+    startsAt: new Date(startedAtMs).toISOString(),
+    ...(incident?.what === "ended" ? { endsAt: new Date(incident.endedAtMs ?? atMs).toISOString() } : {}),
+  };
+}
+
+/** Summaries of PagerDuty have at most 1,024 characters. */
+const SUMMARY_MAX = 1_024;
+
+/** An event of PagerDuty's Events API v2: https://developer.pagerduty.com/docs/events-api-v2-overview. */
+function pagerDutyEvent(message: NotificationMessage, routingKey: string): object {
+  const { incident, sentence, atMs, team, kinds } = message;
+  const identity = { routing_key: routingKey, dedup_key: `headroom ${subjectOf(message)}` };
+  if (incident?.what === "ended") return { ...identity, event_action: "resolve" };
+  return {
+    ...identity,
+    event_action: "trigger",
+    payload: {
+      summary: `${titleOf(message)}: ${sentence}`.slice(0, SUMMARY_MAX),
+      source: incident?.domain ?? "headroom",
+      severity: incident === undefined ? "warning" : "critical",
+      timestamp: new Date(incident?.startedAtMs ?? atMs).toISOString(),
+      class: kinds[0] ?? "",
+      custom_details: incident ?? { team },
+    },
+  };
+}
+
 const words: Readonly<Record<NotificationMessage["kinds"][number], string>> = {
   started: "started",
   ended: "ended",
@@ -49,10 +101,12 @@ const words: Readonly<Record<NotificationMessage["kinds"][number], string>> = {
   maintenance: "stops for maintenance",
   budget: "budget",
   slow: "runs slowly",
+  incident: "incident",
 };
 
 /** `Headroom: llama-ft failed (research/nlp)`, in one line: the subject of a mail must not have others. */
-export function titleOf({ kinds, workload, team }: NotificationMessage): string {
+export function titleOf({ kinds, workload, team, incident }: NotificationMessage): string {
+  if (incident !== undefined) return `Headroom: incident ${incident.id} ${incident.what}`;
   const kind = kinds.includes("failed") ? "failed" : (kinds[0] ?? "ended");
   const subject = workload === null ? `budget of ${team}` : `${workload.name} ${words[kind]} (${team})`;
   return `Headroom: ${subject}`.replaceAll(/[\r\n]+/g, " ");

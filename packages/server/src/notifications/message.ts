@@ -2,7 +2,8 @@
 import type { Engine } from "@headroom/engine";
 import { kindRules } from "@headroom/model";
 import type { AttemptId, Event, NotifyOccasion, TeamName, Workload, WorkloadId } from "@headroom/model";
-import { endSentence, eventEnvelope, eventText, slowRunText } from "@headroom/views";
+import type { IncidentFacts } from "@headroom/health";
+import { endSentence, eventEnvelope, eventText, incidentView, plural, slowRunText, teamsHit } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";
 
@@ -23,6 +24,18 @@ export interface NotificationMessage {
     readonly phase: string;
   } | null;
   readonly sentence: string;
+  /** Absent: the message is about no incident. */
+  readonly incident?: {
+    readonly id: string;
+    readonly what: "opened" | "ended";
+    readonly domain: string;
+    readonly startedAtMs: number;
+    readonly endedAtMs: number | null;
+    readonly nodes: number;
+    readonly workloads: number;
+    /** Teams whose work it hit. */
+    readonly teams: readonly string[];
+  };
 }
 
 /** `null`: notification rules do not cover this kind of event. */
@@ -76,6 +89,29 @@ function endedSentence(state: Engine["state"], workload: Workload, otherwise: st
   return `Workload ${spec.name} (${id}) ended. ${endSentence(state, workload, endReason)}`;
 }
 
+/** Message about an incident as a whole: one when it opens and one when it ends, however many nodes it has. */
+export function incidentMessage(
+  facts: IncidentFacts,
+  what: "opened" | "ended",
+  sequence: number,
+  atMs: number,
+): NotificationMessage {
+  const { id, title, domain, startedAtMs, endedAtMs, nodes, work } = incidentView(facts, null);
+  const hit = work.length === 0 ? "no work" : plural(work.length, "workload");
+  const sentence = what === "opened" ? `${title}. It hit ${hit}.` : `${title}: it has ended.`;
+  const incident = {
+    id,
+    what,
+    domain: `${domain.level} ${domain.path.join("/")}`,
+    startedAtMs,
+    endedAtMs,
+    nodes: nodes.failed,
+    workloads: work.length,
+    teams: teamsHit(facts),
+  };
+  return { sequence, atMs, kinds: ["incident"], team: "", workload: null, sentence, incident };
+}
+
 /** Message about a slow run. No event stands for it, because telemetry is not in the journal. */
 export function slowRunMessage(run: OwnedRun, sequence: number, atMs: number): NotificationMessage {
   const { workloadId: id, workload: name, team, owner: user } = run;
@@ -123,8 +159,13 @@ export function isWanted(
   if (!on.some((kind) => message.kinds.includes(kind))) return false;
   if (user !== undefined && message.workload?.user !== user) return false;
   if (team === undefined) return true;
+  const teams = message.incident === undefined ? [message.team] : message.incident.teams;
+  return teams.some((each) => isWithin(state, each, team));
+}
+
+function isWithin(state: Engine["state"], name: string, team: string): boolean {
   const seen = new Set<string>();
-  for (let at: string | null = message.team; at !== null && !seen.has(at);) {
+  for (let at: string | null = name; at !== null && !seen.has(at);) {
     if (at === team) return true;
     seen.add(at);
     at = state.teams.get(at as TeamName)?.parent ?? null;

@@ -12,6 +12,7 @@ export const notificationKinds = [
   "maintenance",
   "budget",
   "slow",
+  "incident",
 ] as const;
 export type NotificationKind = (typeof notificationKinds)[number];
 
@@ -44,9 +45,12 @@ const receiverShape = {
   webhook: webhook.optional(),
   webhookFile: secretFile.optional().meta({ description: "File with the address of the webhook, if it is a secret." }),
   format: z
-    .enum(["json", "slack", "teams"])
+    .enum(["json", "slack", "teams", "alertmanager", "pagerduty"])
     .optional()
     .meta({ description: "Form of the body of a webhook; default: json." }),
+  routingKeyFile: secretFile
+    .optional()
+    .meta({ description: "File with the routing key of PagerDuty; only with `format: pagerduty`." }),
   secret: z.string().min(16).optional().meta({ description: "Signs the body of the webhook with HMAC-SHA-256." }),
   command: z.string().optional().meta({ description: "A shell command line; gets the message as JSON on its input." }),
   mail: mail.optional(),
@@ -72,7 +76,7 @@ const rule = z
   .strictObject({
     on: z.array(z.enum(notificationKinds)).min(1).meta({
       description:
-        "`started`: its first task starts; `ended`: any end; `failed`: an end without success; `preempted`: stopped for other work; `nodeLost`: it lost a node; `maintenance`: stopped for a window, a notice or a drain; `budget`: a threshold of the budget is reached; `slow`: a run is 15% slower than predicted for its kind.",
+        "`started`: its first task starts; `ended`: any end; `failed`: an end without success; `preempted`: stopped for other work; `nodeLost`: it lost a node; `maintenance`: stopped for a window, a notice or a drain; `budget`: a threshold of the budget is reached; `slow`: a run is 15% slower than predicted for its kind; `incident`: an incident opens or ends.",
     }),
     team: z.string().optional().meta({ description: "Only this team and the teams below it; default: all." }),
     user: z
@@ -122,6 +126,11 @@ export const notificationRules = z
       ...Object.entries(channels).map(([ofChannel, receiver]) => ({ ...receiver, on: [], ofChannel })),
     ],
   }));
+
+/** The routing key of PagerDuty, read for each message; `null`: none is declared. */
+export function routingKeyOf({ routingKeyFile }: Receiver): string | null {
+  return routingKeyFile === undefined ? null : readFileSync(routingKeyFile, "utf8").trim();
+}
 
 /** The address of a webhook. A file is read for each message, so that it can be replaced without a restart. */
 export function webhookOf({ webhook: stated, webhookFile }: Receiver): string | undefined {

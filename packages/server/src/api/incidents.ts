@@ -1,0 +1,54 @@
+/** Incidents and the health of the fleet over HTTP. The fold of the journal is the incident service's. */
+import type { IncidentAnnotation, NodeId } from "@headroom/model";
+import type { IncidentFacts } from "@headroom/health";
+import { refuse } from "@headroom/protocol";
+import type { Incident } from "@headroom/protocol";
+import { healthSummary, incidentList, incidentView } from "@headroom/views";
+import { readableTeams } from "../auth/team-tree.ts";
+import { command } from "./calls.ts";
+import type { Answer, Call } from "./calls.ts";
+import type { ControlPlane } from "./control-plane.ts";
+
+function factsOf({ incidents }: ControlPlane, id: string): IncidentFacts {
+  const found = incidents.fold.find(id);
+  if (found === null) throw refuse("unknownIncident", `There is no incident ${id}. headroom incident list shows them.`);
+  return found;
+}
+
+export const listIncidents = (
+  { driver, incidents }: ControlPlane,
+  { query, principal }: Call<"listIncidents">,
+): Promise<Answer<"listIncidents">> =>
+  driver.read(({ state }) => incidentList(incidents.fold.incidents(), query, readableTeams(state, principal)));
+
+export const getIncident = (
+  plane: ControlPlane,
+  { params: { id }, principal }: Call<"getIncident">,
+): Promise<Incident> =>
+  plane.driver.read(({ state }) => incidentView(factsOf(plane, id), readableTeams(state, principal)));
+
+export async function annotateIncident(plane: ControlPlane, call: Call<"annotateIncident">): Promise<Incident> {
+  const { id: incident } = factsOf(plane, call.params.id);
+  const annotation = annotationOf(call.body, plane.nowMs());
+  await command(plane, call, { kind: "annotateIncident", incident, annotation }, "incidentAnnotated");
+  await plane.incidents.caughtUp();
+  return getIncident(plane, call as unknown as Call<"getIncident">);
+}
+
+function annotationOf(body: Call<"annotateIncident">["body"], nowMs: number): IncidentAnnotation {
+  if (body.kind !== "silence") return body;
+  return { kind: "silence", untilMs: body.untilMs ?? nowMs + (body.forMs ?? 0) };
+}
+
+export const fleetHealth = ({ driver, incidents, nowMs }: ControlPlane): Promise<Answer<"fleetHealth">> =>
+  driver.read((engine) => healthSummary(engine, incidents.fold, nowMs()));
+
+export async function reportFaults(plane: ControlPlane, call: Call<"reportFaults">): Promise<Answer<"reportFaults">> {
+  const { id } = call.params;
+  const faults = call.body.faults.map(({ device, ...fault }) => ({
+    ...fault,
+    ...(device === undefined ? {} : { device }),
+  }));
+  await command(plane, call, { kind: "reportFaults", nodeId: id as NodeId, faults }, "faultsReported");
+  return { nodeId: id };
+}

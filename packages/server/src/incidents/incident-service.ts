@@ -1,0 +1,188 @@
+/**
+ * Keeps the incidents up to date with the journal, stores them in a file of the state directory, and announces each
+ * one once. A damaged or missing file is replaced: the fold begins again, with the whole journal if it is short.
+ */
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { IncidentFold } from "@headroom/health";
+import type { IncidentFacts } from "@headroom/health";
+import type { Event } from "@headroom/model";
+import { phaseOf } from "@headroom/views";
+import type { DriverLog } from "../driver/driver-log.ts";
+import type { Driver } from "../driver/driver.ts";
+
+const FILE = "incidents.json";
+/** Events that a fold without a file reads again; about a second of work. */
+const REFOLDED_MAX = 200_000;
+/** Pause between two looks at what is to be stored and announced. */
+const LOOK_EVERY_MS = 1_000;
+/** The fold contains all nodes and active attempts, so it is not stored more often. */
+const STORE_EVERY_MS = 10_000;
+/** A quiet fold is stored after so many events, so that a start has little to read. */
+const STORE_AFTER_EVENTS = 50_000;
+/** An incident is announced when it had this time to gather its failures (`group_wait` of Alertmanager is 30 s). */
+const SETTLE_MS = 20_000;
+const CATCH_UP_MS = 2_000;
+const ANNOUNCED_MAX = 2_000;
+
+type Announcement = "opened" | "ended";
+
+interface IncidentServiceOptions {
+  readonly home: string;
+  readonly driver: Driver;
+  readonly log: DriverLog;
+  readonly nowMs: () => number;
+  /** Resolves when the message is delivered or given up. */
+  readonly announce: (incident: IncidentFacts, what: Announcement) => Promise<void>;
+  /** For tests; see `SETTLE_MS`. */
+  readonly settleMs?: number;
+}
+
+interface Stored {
+  readonly fold: string;
+  readonly announced: readonly (readonly [string, Announcement])[];
+}
+
+export class IncidentService {
+  readonly #options: IncidentServiceOptions;
+  readonly #closing = new AbortController();
+  #fold: IncidentFold | null = null;
+  readonly #announced: Map<string, Announcement>;
+  /** Whether an incident still gathers failures before it is announced. */
+  #isWaiting = true;
+  #seenRevision = -1;
+  #storedRevision = -1;
+  #storedAtMs = 0;
+  #storedSequence = 0;
+  #waiting: readonly { readonly sequence: number; resolve(): void }[] = [];
+  #following: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: IncidentServiceOptions) {
+    this.#options = options;
+    const stored = storedIn(path.join(options.home, FILE));
+    this.#announced = new Map(stored?.announced);
+    const { sequence } = options.driver.status();
+    try {
+      if (stored !== null) this.#fold = IncidentFold.restore(stored.fold);
+    } catch {
+      options.log.warn("The stored incidents cannot be read and are gathered again.");
+    }
+    // A journal that ends before the stored position is another one.
+    if (this.#fold !== null && this.#fold.sequence > sequence) this.#fold = null;
+    if (this.#fold === null && sequence <= REFOLDED_MAX) this.#fold = new IncidentFold();
+  }
+
+  start(): void {
+    this.#following = this.#follow();
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** The fold, up to date with the newest durable event that the service has read. */
+  get fold(): IncidentFold {
+    return (this.#fold ??= new IncidentFold());
+  }
+
+  /** Resolves when the fold has every event that is durable now, or after two seconds. */
+  async caughtUp(): Promise<void> {
+    const { sequence } = this.#options.driver.status();
+    if (this.fold.sequence >= sequence || this.#closing.signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting = [...this.#waiting, { sequence, resolve }];
+    const timer = setTimeout(resolve, CATCH_UP_MS);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#following;
+    if (this.#following !== null) this.#store();
+  }
+
+  async #follow(): Promise<void> {
+    const { driver, log } = this.#options;
+    try {
+      this.#fold ??= await driver.read(({ state }) => IncidentFold.after(state));
+      for await (const { sequence, event } of driver.events(this.#fold.sequence + 1, this.#closing.signal))
+        this.#apply(sequence, event);
+    } catch (error) {
+      if (!this.#closing.signal.aborted)
+        log.warn(`Incidents are no longer gathered: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #apply(sequence: number, event: Event): void {
+    this.fold.apply(sequence, event);
+    if (this.#waiting.length === 0) return;
+    for (const each of this.#waiting) if (each.sequence <= sequence) each.resolve();
+    this.#waiting = this.#waiting.filter((each) => each.sequence > sequence);
+  }
+
+  #look(): void {
+    const { fold } = this;
+    if (this.#isWaiting || fold.revision !== this.#seenRevision) this.#announceAll();
+    const isDue = this.#options.nowMs() - this.#storedAtMs >= STORE_EVERY_MS;
+    const isChanged =
+      fold.revision !== this.#storedRevision || fold.sequence - this.#storedSequence > STORE_AFTER_EVENTS;
+    if (isDue && isChanged) this.#store();
+  }
+
+  #announceAll(): void {
+    const { nowMs, announce, log, settleMs = SETTLE_MS } = this.#options;
+    this.#isWaiting = false;
+    this.#seenRevision = this.fold.revision;
+    for (const incident of this.fold.incidents()) {
+      const before = this.#announced.get(incident.id);
+      const what = phaseOf(incident) === "open" ? "opened" : "ended";
+      if (before === what || before === "ended") continue;
+      // An incident that ends before it was announced is announced as ended only if its opening was.
+      if (before === undefined && what === "ended") continue;
+      const firstAtMs = Math.min(...incident.failures.map(({ atMs }) => atMs));
+      if (what === "opened" && nowMs() - firstAtMs < settleMs) this.#isWaiting = true;
+      else if (!isSilent(incident, nowMs())) {
+        this.#announced.set(incident.id, what);
+        announce(incident, what).catch((error: unknown) => {
+          if (this.#closing.signal.aborted) this.#announced.delete(incident.id);
+          else log.warn(`Incident ${incident.id} was not announced: ${String(error)}`);
+        });
+      }
+    }
+    for (const id of this.#announced.keys()) {
+      if (this.#announced.size <= ANNOUNCED_MAX) break;
+      this.#announced.delete(id);
+    }
+  }
+
+  #store(): void {
+    const { home, log } = this.#options;
+    const { fold } = this;
+    this.#storedRevision = fold.revision;
+    this.#storedSequence = fold.sequence;
+    this.#storedAtMs = this.#options.nowMs();
+    const file = path.join(home, FILE);
+    try {
+      const stored: Stored = { fold: fold.stored(), announced: [...this.#announced] };
+      writeFileSync(`${file}.${process.pid}`, JSON.stringify(stored), { mode: 0o600 });
+      renameSync(`${file}.${process.pid}`, file);
+    } catch (error) {
+      log.warn(`The incidents were not stored: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+const isSilent = ({ failures }: IncidentFacts, nowMs: number): boolean =>
+  failures.some(({ records }) =>
+    records.some(({ annotation }) => annotation.kind === "silence" && annotation.untilMs > nowMs),
+  );
+
+function storedIn(file: string): Stored | null {
+  try {
+    const stored = JSON.parse(readFileSync(file, "utf8")) as Stored;
+    return typeof stored.fold === "string" && Array.isArray(stored.announced) ? stored : null;
+  } catch {
+    return null;
+  }
+}

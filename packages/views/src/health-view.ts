@@ -1,0 +1,102 @@
+/** The health of the fleet in one answer: nodes by phase, incidents, faults, and the blast radius of each failure domain. */
+import type { Engine } from "@headroom/engine";
+import { domainOfKey } from "@headroom/health";
+import type { IncidentFold } from "@headroom/health";
+import type { Node, NodeId } from "@headroom/model";
+import type { HealthSummary } from "@headroom/protocol";
+import { phaseOf } from "./incident-view.ts";
+import { plural } from "./plain-text.ts";
+
+const DOMAINS_SHOWN_MAX = 50;
+
+export function healthSummary({ state }: Engine, fold: IncidentFold, atMs: number): HealthSummary {
+  const all = [...state.nodes.values()];
+  const open = fold.incidents().filter((incident) => phaseOf(incident) === "open");
+  const unacknowledged = open.filter(({ failures }) =>
+    failures.every(({ records }) => records.every(({ annotation }) => annotation.kind !== "acknowledge")),
+  );
+  const faulty = open
+    .flatMap(({ failures }) => failures)
+    .filter(({ codes, node }) => codes.length > 0 && node !== "")
+    .map(({ node, codes, lastAtMs }) => ({ nodeId: String(node), codes: [...codes], lastAtMs }));
+  const nodes = countsOf(all);
+  return {
+    atMs,
+    nodes,
+    accelerators: {
+      total: all.reduce((sum, { acceleratorCount }) => sum + acceleratorCount, 0),
+      lost: all.reduce((sum, { acceleratorCount, health }) => sum + (health === "lost" ? acceleratorCount : 0), 0),
+    },
+    incidents: { open: open.length, unacknowledged: unacknowledged.length },
+    faulty: faulty.slice(0, DOMAINS_SHOWN_MAX),
+    sets: setsOf(all, new Set(faulty.map(({ nodeId }) => nodeId))),
+    domains: domainsOf(state, fold),
+    advice: [
+      ...(unacknowledged.length === 0
+        ? []
+        : [`${plural(unacknowledged.length, "incident")} wait for somebody: headroom incident list`]),
+      ...(nodes.suspended === 0
+        ? []
+        : [`${plural(nodes.suspended, "node")} take no work because of their executor: headroom executor list`]),
+      ...(nodes.draining === 0 ? [] : [`${plural(nodes.draining, "node")} are draining: headroom nodes`]),
+    ],
+  };
+}
+
+function countsOf(nodes: readonly Node[]): HealthSummary["nodes"] {
+  const counts = { total: nodes.length, inService: 0, draining: 0, removing: 0, suspended: 0, lost: 0 };
+  for (const node of nodes) counts[phaseOfNode(node)]++;
+  return counts;
+}
+
+function phaseOfNode({ health, removal, draining, suspended }: Node): Exclude<keyof HealthSummary["nodes"], "total"> {
+  if (health === "lost") return "lost";
+  if (removal !== undefined) return "removing";
+  if (draining) return "draining";
+  return suspended === true ? "suspended" : "inService";
+}
+
+function setsOf(nodes: readonly Node[], faulty: ReadonlySet<string>): HealthSummary["sets"] {
+  const sets = Map.groupBy(nodes, ({ pool, acceleratorType }) => JSON.stringify([pool, acceleratorType]));
+  return [...sets.values()].flatMap((alike) => {
+    const [first] = alike;
+    if (first === undefined) return [];
+    const { inService, lost } = countsOf(alike);
+    const { pool, acceleratorType } = first;
+    return [
+      {
+        pool,
+        acceleratorType,
+        nodes: alike.length,
+        inService,
+        lost,
+        faulty: alike.filter(({ id }) => faulty.has(id)).length,
+      },
+    ];
+  });
+}
+
+/** Failure domains with at least two nodes, those with most accelerators first. */
+function domainsOf({ attempts }: Engine["state"], { topology }: IncidentFold): HealthSummary["domains"] {
+  const domains = new Map<string, { nodes: NodeId[]; lost: number; accelerators: number }>();
+  for (const [id, { domains: keys, accelerators, isLost }] of topology.nodes)
+    for (const key of keys) {
+      const known = domains.get(key) ?? { nodes: [], lost: 0, accelerators: 0 };
+      domains.set(key, known);
+      known.nodes.push(id);
+      known.accelerators += accelerators;
+      if (isLost) known.lost++;
+    }
+  const workloadsOn = new Map<NodeId, Set<string>>();
+  for (const { workloadId, workers } of attempts.values())
+    for (const { node } of workers) workloadsOn.set(node, (workloadsOn.get(node) ?? new Set()).add(workloadId));
+  return [...domains]
+    .filter(([, { nodes }]) => nodes.length > 1)
+    .toSorted(([left, one], [right, other]) => other.accelerators - one.accelerators || (left < right ? -1 : 1))
+    .slice(0, DOMAINS_SHOWN_MAX)
+    .map(([key, { nodes, lost, accelerators }]) => {
+      const { level, path } = domainOfKey(key);
+      const workloads = new Set(nodes.flatMap((id) => [...(workloadsOn.get(id) ?? [])])).size;
+      return { domain: { level, path: [...path] }, nodes: nodes.length, lost, accelerators, workloads };
+    });
+}
