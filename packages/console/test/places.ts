@@ -12,6 +12,8 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/workloads": (page) => rowsOf(page, "Workloads"),
   "/workloads/new": (page) => page.getByLabel("Name"),
   "/endpoints": (page) => page.getByText("There are no endpoints"),
+  "/pipelines": (page) => page.getByText("There are no pipelines"),
+  "/health": (page) => page.getByRole("table", { name: "Comparable sets of nodes" }).locator("[data-row]").first(),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
   "/calendar": (page) =>
     page.getByRole("region", { name: "Maintenance and reservations" }).getByRole("listitem").first(),

@@ -114,6 +114,53 @@ export const teamsQuery = (client: HeadroomClient) =>
 
 const PROPOSALS_SHOWN = 200;
 
+/** Interval in ms. Steps and incidents change by many events, so they are polled while a page shows them. */
+const CHANGES_EVERY_MS = 5_000;
+const RUNS_SHOWN = 20;
+const STEPS_SHOWN = 100;
+
+export const pipelinesQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["pipelines", "list"],
+    queryFn: ({ signal }) => client.listPipelines({}, { signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
+export const pipelineRunsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["pipelines", "runs"],
+    queryFn: ({ signal }) => client.listPipelineRuns({ limit: RUNS_SHOWN }, { signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
+export const pipelineRunQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({
+    queryKey: ["pipelines", id],
+    queryFn: ({ signal }) => client.getPipelineRun(id, { signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
+export const pipelineStepsQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({
+    queryKey: ["pipelines", id, "steps"],
+    queryFn: ({ signal }) => client.listPipelineSteps(id, { limit: STEPS_SHOWN }, { signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
+export const fleetHealthQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "fleet"],
+    queryFn: ({ signal }) => client.fleetHealth({ signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
+export const incidentsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "incidents"],
+    queryFn: ({ signal }) => client.listIncidents({}, { signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
 /** Proposals, those that are over included, as many as are kept at once. */
 export const proposalsQuery = (client: HeadroomClient) =>
   queryOptions({

@@ -13,6 +13,8 @@ const paths = {
   size: "M2.5 13.5V10M6.2 13.5v-6M9.8 13.5V9M13.5 13.5V2.5",
   proposals: "M2.5 3h11v7.5H8l-3 3v-3H2.5zM5.5 6.8l1.8 1.8 3.4-3.4",
   artifacts: "M8 2.5l5.5 3v5L8 13.5l-5.5-3v-5zM2.5 5.5L8 8.5l5.5-3M8 8.5v5",
+  pipelines: "M2.5 3h4v4h-4zM9.5 9h4v4h-4zM6.5 5H11.5V9",
+  health: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 5.5v5M5.5 8h5",
   plan: "M2.5 13.5h11M2.5 11l3.5-2 3 1 4.5-6M13.5 4v3M13.5 4h-3",
   gateway: "M2 8h4M10 4h4M10 8h4M10 12h4M6 8l4-4M6 8h4M6 8l4 4",
   events: "M2 8.5h2.5l2-5 3 9 2-4H14",

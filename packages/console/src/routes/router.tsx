@@ -99,6 +99,21 @@ const artifacts = createRoute({
   path: "/artifacts",
   component: lazyRouteComponent(() => import("../pages/artifacts/artifacts-page.tsx"), "ArtifactsPage"),
 });
+const pipelines = createRoute({
+  getParentRoute: () => root,
+  path: "/pipelines",
+  component: lazyRouteComponent(() => import("../pages/pipelines/pipelines-page.tsx"), "PipelinesPage"),
+});
+const pipelineRun = createRoute({
+  getParentRoute: () => root,
+  path: "/pipelines/$runId",
+  component: lazyRouteComponent(() => import("../pages/pipelines/run-page.tsx"), "RunPage"),
+});
+const health = createRoute({
+  getParentRoute: () => root,
+  path: "/health",
+  component: lazyRouteComponent(() => import("../pages/health/health-page.tsx"), "HealthPage"),
+});
 const endpoints = createRoute({
   getParentRoute: () => root,
   path: "/endpoints",
@@ -154,6 +169,9 @@ export function createConsoleRouter(isDemo: boolean) {
       size,
       plan,
       artifacts,
+      pipelines,
+      pipelineRun,
+      health,
       proposals,
       gateway,
       events,

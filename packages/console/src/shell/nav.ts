@@ -14,6 +14,8 @@ export interface Place {
     | "/plan"
     | "/proposals"
     | "/artifacts"
+    | "/pipelines"
+    | "/health"
     | "/gateway"
     | "/endpoints"
     | "/events";
@@ -37,6 +39,8 @@ const places: readonly Place[] = [
   { to: "/plan", label: "Plan", icon: "plan", key: "l" },
   { to: "/proposals", label: "Proposals", icon: "proposals", key: "r" },
   { to: "/artifacts", label: "Artifacts", icon: "artifacts", key: "m" },
+  { to: "/pipelines", label: "Pipelines", icon: "pipelines", key: "b" },
+  { to: "/health", label: "Health", icon: "health", key: "h" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
 
