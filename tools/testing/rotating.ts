@@ -107,7 +107,7 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
 const turns = [
   ["quickstart"],
   ["installed in a folder", "first answer", "foreign jobs"],
-  ["tour"],
+  ["tour", "rollouts"],
   ["installed in a container"],
   ["Kubernetes"],
 ] as const;

@@ -122,6 +122,21 @@ describe("a rollout in steps", () => {
     expect(byRevision(drive)).toEqual([4, 0]);
   });
 
+  it("counts no replica of a revision that was rolled back as its own", () => {
+    const drive = begun({ rollout: steps });
+    change(drive, { run: "serve-2" });
+    ready(drive);
+    const steered = { kind: "steerRollout", workloadId: id, number: null, step: null, action: "rollBack" } as const;
+    drive.receive(
+      command({ ...steered, ground: requested }),
+      command({ kind: "changeWorkload", workloadId: id, changes: { run: "serve-3" } }),
+    );
+    const { rollout } = workloadOf(drive);
+    expect(rollout).toMatchObject({ number: 3, changes: { run: "serve-3" } });
+    ready(drive);
+    expect(staying(drive).map(revisionNumberOf)).toEqual([1, 1, 1, 1, 3]);
+  });
+
   it("goes on after a restart", () => {
     const drive = begun({ rollout: steps });
     change(drive, { run: "serve-2" });
@@ -171,6 +186,16 @@ describe("a rollout without steps", () => {
     for (let turn = 0; turn < 8 && workloadOf(drive).rollout !== undefined; turn++) ready(drive);
     expect(workloadOf(drive).given).not.toEqual(before);
     expect(workloadOf(drive).given?.[0]?.version).toContain("@2");
+  });
+
+  it("follows a version that was rolled back only when its own alias moves again", () => {
+    const drive = begun({ replicas: 2, model: "model:chat@production" });
+    register(drive, ["production"]);
+    steer(drive, "rollBack");
+    register(drive, ["staging"]);
+    expect(workloadOf(drive).rollout).toBeUndefined();
+    register(drive, ["production"]);
+    expect(workloadOf(drive).rollout?.given?.[0]?.version).toContain("@4");
   });
 
   it("changes an endpoint without replicas at once, and refuses other kinds", () => {

@@ -56,7 +56,12 @@ export const revisionReading = z
   .meta({ id: "RevisionReading", description: "Counters from the start of the rollout, as a gateway saw it." });
 
 export const rolloutReading = z
-  .strictObject({ number: count, canary: revisionReading, baseline: revisionReading })
+  .strictObject({
+    number: count,
+    startedAtMs: instantMs.meta({ description: "Start of the rollout: numbers come again after a rollback." }),
+    canary: revisionReading,
+    baseline: revisionReading,
+  })
   .meta({ id: "RolloutReading" });
 
 export const rolloutState = z

@@ -113,7 +113,7 @@ function emitChange(
 ): void {
   const artifact = artifactKey(name);
   batch.emit({ kind: "artifactChanged", version: 1, atMs: batch.nowMs, artifact, change, actor, reason });
-  if (change.kind === "alias" && actor !== null) followAlias(batch, name, actor);
+  if (change.kind === "alias" && actor !== null) followAlias(batch, name, { alias: change.alias, actor });
   if (change.kind === "alias" && change.number !== null)
     triggerPipelines(batch, { kind: "alias", version: versionId(name, change.number), alias: change.alias }, run);
 }

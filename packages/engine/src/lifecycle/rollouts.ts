@@ -23,6 +23,7 @@ import type {
   WorkloadChanges,
 } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import type { World } from "../cluster/world.ts";
 import { findVersionOf } from "../state/find-artifact.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
@@ -87,7 +88,7 @@ function startRollout(
     atMs,
     workloadId: workload.id,
     actor,
-    number: revisionNumberOf(workload) + 1,
+    number: nextRevisionNumber(world, workload),
     changes,
     ...(given.length === 0 ? {} : { given }),
     cause,
@@ -96,12 +97,26 @@ function startRollout(
   });
 }
 
-/** Starts rollouts of endpoints that serve an alias of this artifact which now names another version. */
-export function followAlias(batch: Batch, name: ArtifactName, actor: string): void {
+/** Replicas of a revision that was rolled back may not have stopped: another revision must not count them as its own. */
+function nextRevisionNumber({ state }: World, workload: Workload): number {
+  let last = revisionNumberOf(workload);
+  for (const id of workload.activeAttempts) last = Math.max(last, revisionNumberOf(state.attempts.get(id) ?? {}));
+  return last + 1;
+}
+
+/**
+ * Starts rollouts of endpoints that serve this alias, which now names another version. Other aliases of the artifact start
+ * none: a version that was rolled back would come again with each of them.
+ */
+export function followAlias(
+  batch: Batch,
+  name: ArtifactName,
+  { alias, actor }: { readonly alias: string; readonly actor: string },
+): void {
   const { world } = batch;
   for (const id of world.endpoints) {
     const workload = world.state.workloads.get(id);
-    if (workload !== undefined && servesAliasOf(workload, name)) startFromAlias(batch, workload, actor);
+    if (workload !== undefined && serves(workload, name, alias)) startFromAlias(batch, workload, actor);
   }
 }
 
@@ -116,9 +131,9 @@ export function startFromAlias(batch: Batch, workload: Workload, actor: string):
   startRollout(batch, workload, { changes: {}, actor, cause: "alias" });
 }
 
-function servesAliasOf({ spec }: Workload, name: ArtifactName): boolean {
+function serves({ spec }: Workload, name: ArtifactName, alias: string): boolean {
   const ref = spec.kind === "serve" && spec.servedModel !== undefined ? parseArtifactRef(spec.servedModel) : null;
-  if (ref?.at?.kind !== "alias") return false;
+  if (ref?.at?.kind !== "alias" || ref.at.alias !== alias) return false;
   return ref.kind === name.kind && ref.name === name.name && (ref.team ?? spec.team) === name.team;
 }
 

@@ -36,7 +36,10 @@ const listSchema = z.object({
         team: z.string(),
         workloadId: z.string().max(300).optional(),
         autoscaled: z.boolean().default(false),
-        rollout: z.object({ number: z.int(), weightMilli: weight.nullable() }).nullable().default(null),
+        rollout: z
+          .object({ number: z.int(), startedAtMs: z.int().default(0), weightMilli: weight.nullable() })
+          .nullable()
+          .default(null),
         list: z
           .array(z.object({ address: address.nullable(), draining: z.boolean(), revision: z.int().default(1) }))
           .max(REPLICAS_MAX),
@@ -51,7 +54,12 @@ const followed = z.object({
   addresses: z.array(address).max(REPLICAS_MAX),
   isAutoscaled: z.boolean(),
   rollout: z
-    .object({ number: z.int(), weightMilli: weight.nullable(), canary: z.array(address).max(REPLICAS_MAX) })
+    .object({
+      number: z.int(),
+      startedAtMs: z.int().default(0),
+      weightMilli: weight.nullable(),
+      canary: z.array(address).max(REPLICAS_MAX),
+    })
     .nullable()
     .default(null),
 });
@@ -267,9 +275,9 @@ function servingAddresses(listed: ListedEndpoints): string[] {
 function rolloutIn(listed: ListedEndpoints): Followed["rollout"] {
   const found = listed.find(({ rollout }) => rollout !== null);
   if (found?.rollout === null || found === undefined) return null;
-  const { number, weightMilli } = found.rollout;
+  const { number, startedAtMs, weightMilli } = found.rollout;
   const canary = servingAddresses([{ ...found, list: found.list.filter(({ revision }) => revision === number) }]);
-  return { number, weightMilli, canary };
+  return { number, startedAtMs, weightMilli, canary };
 }
 
 const urlsOf = (addresses: readonly string[]): readonly UpstreamUrl[] =>

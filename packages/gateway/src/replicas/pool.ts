@@ -175,9 +175,12 @@ export class Pool {
 
   /** The counters of a rollout begin with it, and go on while it changes. */
   follow(rollout: FollowedRollout | null): void {
-    if (rollout === null) this.split = undefined;
-    else if (this.split?.number === rollout.number) this.split.rollout = rollout;
-    else this.split = new RolloutSplit(rollout);
+    if (rollout === null) {
+      this.split = undefined;
+      return;
+    }
+    if (this.split?.isOf(rollout) !== true) this.split = new RolloutSplit(rollout);
+    this.split.follow(rollout, this.#replicas.keys());
   }
 
   /** If no replica of the revision takes the request, one of the other does: a rollout refuses nothing. */

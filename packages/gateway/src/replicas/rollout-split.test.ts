@@ -1,12 +1,21 @@
 import { expect, it } from "vitest";
-import { RolloutSplit } from "./rollout-split.ts";
+import { RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
 
 const ids = ["a:1", "a:2", "b:1"];
 const never = (): number => {
   throw new Error("a session decides");
 };
-const split = (weightMilli: number | null): RolloutSplit =>
-  new RolloutSplit({ number: 2, weightMilli, canary: new Set(["b:1"]) });
+const rollout = (weightMilli: number | null, canary: readonly string[] = ["b:1"]): FollowedRollout => ({
+  number: 2,
+  startedAtMs: 1,
+  weightMilli,
+  canary: new Set(canary),
+});
+function split(weightMilli: number | null): RolloutSplit {
+  const made = new RolloutSplit(rollout(weightMilli));
+  made.follow(rollout(weightMilli), ids);
+  return made;
+}
 
 it("gives the new revision its share, and moves sessions to it only", () => {
   const shareAt = (weightMilli: number): readonly number[] =>
@@ -37,4 +46,19 @@ it("counts both revisions, and leaves latencies of a replica's first streams out
   expect(canary.ttft).toEqual([[19, 5, expect.closeTo(5 * Math.log(100)), expect.closeTo(5 * Math.log(100) ** 2)]]);
   expect(baseline.ttft.map(([stratum, count]) => [stratum, count])).toEqual([[0, 5]]);
   expect(baseline.tpot.map(([stratum, count]) => [stratum, count])).toEqual([[2, 5]]);
+});
+
+it("counts the last requests of a new replica that left the list, until its address is another's", () => {
+  const own = split(250);
+  own.follow(rollout(0, []), ["a:1", "a:2"]);
+  own.ended("b:1", true);
+  expect(own.counters()).toMatchObject({ canary: { errors: 1 }, baseline: { requests: 0 } });
+  own.follow(rollout(0, []), ["a:1", "b:1"]);
+  own.ended("b:1", true);
+  expect(own.counters()).toMatchObject({ canary: { errors: 1 }, baseline: { errors: 1 } });
+});
+
+it("is of one rollout, also when the next one has the same number", () => {
+  expect(split(250).isOf(rollout(500))).toBe(true);
+  expect(split(250).isOf({ ...rollout(250), startedAtMs: 2 })).toBe(false);
 });

@@ -6,6 +6,8 @@
 /** The rollout of the endpoint that a pool follows, as the control plane lists it. */
 export interface FollowedRollout {
   readonly number: number;
+  /** Start of the rollout: after a rollback the next one may have the same number. */
+  readonly startedAtMs: number;
   /** Share of the requests for the new revision, in thousandths; `null`: all replicas are alike. */
   readonly weightMilli: number | null;
   /** Ids of the replicas of the new revision. */
@@ -34,6 +36,7 @@ export interface RevisionCounters {
 
 export interface RolloutCounters {
   readonly number: number;
+  readonly startedAtMs: number;
   readonly canary: RevisionCounters;
   readonly baseline: RevisionCounters;
 }
@@ -57,17 +60,28 @@ export class RolloutSplit {
   readonly #canary = new Counters();
   readonly #baseline = new Counters();
   readonly #streams = new Map<string, number>();
+  /** Replicas of the new revision, those included that left the list while their last requests go on. */
+  readonly #canaryIds = new Set<string>();
 
   constructor(rollout: FollowedRollout) {
     this.#rollout = rollout;
   }
 
-  get number(): number {
-    return this.#rollout.number;
+  isOf({ number, startedAtMs }: FollowedRollout): boolean {
+    return this.#rollout.number === number && this.#rollout.startedAtMs === startedAtMs;
   }
 
-  set rollout(rollout: FollowedRollout) {
+  /** `replicaIds`: the replicas that are listed now, of both revisions. An address may pass from one to the other. */
+  follow(rollout: FollowedRollout, replicaIds: Iterable<string>): void {
     this.#rollout = rollout;
+    for (const id of replicaIds) {
+      this.#canaryIds.delete(id);
+      if (rollout.canary.has(id)) this.#canaryIds.add(id);
+    }
+    for (const oldest of this.#canaryIds) {
+      if (this.#canaryIds.size <= REPLICAS_MAX) break;
+      this.#canaryIds.delete(oldest);
+    }
   }
 
   /**
@@ -99,11 +113,12 @@ export class RolloutSplit {
   }
 
   counters(): RolloutCounters {
-    return { number: this.number, canary: this.#canary, baseline: this.#baseline };
+    const { number, startedAtMs } = this.#rollout;
+    return { number, startedAtMs, canary: this.#canary, baseline: this.#baseline };
   }
 
   #countersOf(replicaId: string): Counters {
-    return this.#rollout.canary.has(replicaId) ? this.#canary : this.#baseline;
+    return this.#canaryIds.has(replicaId) ? this.#canary : this.#baseline;
   }
 }
 

@@ -32,12 +32,17 @@ interface RolloutFacts {
 /** `null`: the rollout stays as it is. */
 export function rolloutDecision(workload: Workload, { nowMs, active, verdict }: RolloutFacts): RolloutDecision | null {
   const { rollout, spec } = workload;
-  if (rollout === undefined || spec.kind !== "serve" || rollout.isReversed === true) return null;
+  if (rollout === undefined || spec.kind !== "serve") return null;
+  const isOwn = (attempt: Attempt): boolean => revisionNumberOf(attempt) === rollout.number && attempt.stop === null;
+  if (rollout.isReversed === true) {
+    const present = active.filter((attempt) => attempt.stop === null && !isOwn(attempt));
+    return squeezeIn(workload, { nowMs, coming: present, wanted: rollout.stable });
+  }
   if (verdict?.kind === "worse") return { action: "rollBack", ground: verdictGround(verdict) };
   if (nowMs >= rollout.deadlineAtMs)
     return { action: "rollBack", ground: { kind: "deadline", afterMs: rollout.deadlineAtMs - rollout.startedAtMs } };
-  const own = active.filter((attempt) => revisionNumberOf(attempt) === rollout.number && attempt.stop === null);
-  if (rollout.steps === undefined) return squeezeIn(workload, { nowMs, own });
+  const own = active.filter(isOwn);
+  if (rollout.steps === undefined) return squeezeIn(workload, { nowMs, coming: own, wanted: rollout.canary });
   if (rollout.isFinal === true || rollout.isPaused === true || verdict?.kind !== "good") return null;
   const ready = own.filter((attempt) => attempt.ready !== undefined).length;
   const everyMs = spec.rollout?.everyMs ?? 0;
@@ -48,16 +53,16 @@ export function rolloutDecision(workload: Workload, { nowMs, active, verdict }: 
 /** A step lasts from the time when the replicas of the step were ready. */
 const readyAtMs = (own: readonly Attempt[]): number => Math.max(0, ...own.map(({ ready }) => ready?.atMs ?? 0));
 
-/** Where a fleet is full, a replica must stop before its successor has a place. */
+/** Where a fleet is full, a replica must stop before its successor has a place, also when replicas are replaced back. */
 function squeezeIn(
   { rollout, scale }: Workload,
-  { nowMs, own }: { readonly nowMs: number; readonly own: readonly Attempt[] },
+  { nowMs, coming, wanted }: { readonly nowMs: number; readonly coming: readonly Attempt[]; readonly wanted: number },
 ): RolloutDecision | null {
-  if (rollout === undefined || rollout.isSqueezed === true || own.length >= rollout.canary) return null;
+  if (rollout === undefined || rollout.isSqueezed === true || coming.length >= wanted) return null;
   const lastAtMs = Math.max(
     rollout.startedAtMs,
     scale?.atMs ?? 0,
-    ...own.map(({ placedAtMs, ready }) => ready?.atMs ?? placedAtMs),
+    ...coming.map(({ placedAtMs, ready }) => ready?.atMs ?? placedAtMs),
   );
   return nowMs - lastAtMs < NO_ROOM_MS
     ? null

@@ -1,5 +1,6 @@
 /** Readings of both revisions of an endpoint during a rollout, added over gateways. */
 import type { Moments, RevisionReading } from "@headroom/autoscale";
+import type { Rollout } from "@headroom/model";
 import type { LoadReport, RolloutReading } from "@headroom/protocol";
 
 export interface RolloutReadings {
@@ -7,9 +8,17 @@ export interface RolloutReadings {
   readonly baseline: RevisionReading;
 }
 
-/** `null`: no gateway has reported about the rollout with this number. */
-export function rolloutReadings(reports: readonly LoadReport[], number: number): RolloutReadings | null {
-  const readings = reports.flatMap(({ rollout }) => (rollout?.number === number ? [rollout] : []));
+/**
+ * `null`: no gateway has reported about this rollout. A gateway that is silent may have seen an earlier rollout with the
+ * same number, which was rolled back.
+ */
+export function rolloutReadings(
+  reports: readonly LoadReport[],
+  { number, startedAtMs }: Pick<Rollout, "number" | "startedAtMs">,
+): RolloutReadings | null {
+  const readings = reports.flatMap(({ rollout }) =>
+    rollout?.number === number && rollout.startedAtMs === startedAtMs ? [rollout] : [],
+  );
   if (readings.length === 0) return null;
   return {
     canary: added(readings.map(({ canary }) => canary)),

@@ -46,8 +46,7 @@ export class RolloutService {
   }
 
   judged(workload: Workload): RolloutJudged | null {
-    const { rollout } = workload;
-    const readings = rollout === undefined ? null : this.#readings(workload);
+    const readings = this.#readings(workload);
     const verdict = verdictOn(workload, readings);
     if (readings === null || verdict === null) return null;
     return {
@@ -58,7 +57,7 @@ export class RolloutService {
   }
 
   #readings({ id, rollout }: Workload): ReturnType<typeof rolloutReadings> {
-    return rolloutReadings(this.#parts.reports.reportsOf(id), rollout?.number ?? 0);
+    return rollout === undefined ? null : rolloutReadings(this.#parts.reports.reportsOf(id), rollout);
   }
 
   async #lookAtAll(): Promise<void> {
