@@ -79,6 +79,7 @@ export function checkOrderEvents(findings: Findings, state: ReadonlyState, event
     const left = [...state.capacityOrders.values()].find(
       (order) =>
         countsNodes(order) &&
+        mayTake(order, id) &&
         order.pool === pool &&
         order.shape.acceleratorCount === acceleratorCount &&
         !isChangedAfter(events, at, order.name),
@@ -87,11 +88,16 @@ export function checkOrderEvents(findings: Findings, state: ReadonlyState, event
   }
 }
 
+/** An order that knows the names of all its nodes takes no other node. */
+const mayTake = ({ automatic, nodeCount }: CapacityOrder, id: string): boolean =>
+  automatic === undefined || automatic.nodeNames.length < nodeCount || automatic.nodeNames.some((name) => name === id);
+
 const isChangedAfter = (events: readonly Event[], at: number, name: string): boolean =>
   events
     .slice(at + 1)
     .some(
       (event) =>
         (event.kind === "capacityOrderCreated" && event.order.name === name) ||
-        (event.kind === "capacityOrderAdvanced" && event.name === name),
+        (event.kind === "capacityOrderDecided" && event.order.name === name) ||
+        ((event.kind === "capacityOrderAdvanced" || event.kind === "capacityOrderReported") && event.name === name),
     );

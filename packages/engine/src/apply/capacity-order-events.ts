@@ -32,8 +32,13 @@ export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
     const orderedAtMs = order.orderedAtMs ?? (phase === "planned" ? null : atMs);
     change(state, { ...order, ...stated, orderedAtMs }, { atMs, phase, actor, reason, ...stated });
   },
-  capacityOrderCancelled({ state }, { name, actor, reason, atMs }) {
-    change(state, orderOf(state, name), { atMs, phase: "cancelled", actor, reason });
+  capacityOrderCancelled(world, { name, actor, reason, atMs }) {
+    const { state } = world;
+    const order = orderOf(state, name);
+    // Nodes that have come take work, also if the others do not come.
+    openNodes(world, order);
+    change(state, order, { atMs, phase: "cancelled", actor, reason });
+    if (order.automatic !== undefined) pauseOrders(state, order.pool, atMs);
   },
   capacityOrderNodeJoined(world, { name, nodeId, atMs }) {
     const { state } = world;
@@ -113,12 +118,15 @@ export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
     if (!isWhole) return;
     const order = orderOf(state, name);
     change(state, order, { atMs, phase: "leaving", actor, reason });
-    const account = state.burstAccounts.get(order.pool);
-    // The engine does not order again at once after a person has cancelled.
-    if (actor !== null && account !== undefined)
-      state.burstAccounts.set(order.pool, { ...account, blockedUntilMs: atMs + CANCELLED_PAUSE_MS });
+    if (actor !== null) pauseOrders(state, order.pool, atMs);
   },
 };
+
+/** The engine does not order again at once after a person has cancelled. */
+function pauseOrders(state: State, pool: PoolName, atMs: number): void {
+  const account = state.burstAccounts.get(pool);
+  if (account !== undefined) state.burstAccounts.set(pool, { ...account, blockedUntilMs: atMs + CANCELLED_PAUSE_MS });
+}
 
 /** The nodes of the order, which waited for each other, take work. */
 function openNodes(world: WritableWorld, { automatic, name }: CapacityOrder): void {

@@ -173,7 +173,9 @@ const hasProvisioner = ({ automatic }: CapacityOrder): boolean =>
   automatic !== undefined && automatic.provisioner !== MANUAL_PROVISIONER;
 
 const isFull = (order: CapacityOrder): boolean =>
-  (order.phase === "arriving" || order.phase === "qualifying" || (hasProvisioner(order) && isOutstanding(order))) &&
+  (order.phase === "arriving" ||
+    order.phase === "qualifying" ||
+    (order.automatic !== undefined && isOutstanding(order))) &&
   order.joinedCount >= order.nodeCount;
 
 /** Called in every round: nodes of leaving orders may have left. */

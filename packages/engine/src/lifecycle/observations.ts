@@ -182,7 +182,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   if (known === undefined) {
     // A node of an undeclared pool is not used, and a pool that is being removed takes no further node.
     if (!state.pools.has(spec.pool) || state.poolRemovals.has(spec.pool)) return;
-    if (isReleasedMachine(state.capacityOrders.values(), spec.id)) return;
+    if (isReleasedMachine(state.capacityOrders.values(), spec.id, atMs)) return;
     batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     countJoinedNode(batch, spec.id);
     return;

@@ -2,7 +2,7 @@
  * Statements of provisioners about orders that the engine made. Silence and repetitions change nothing; a machine leaves
  * the fleet only if its release was recorded before.
  */
-import { burstBackOffMs, canonicalJson, isOrderOver, isOutstanding } from "@headroom/model";
+import { burstBackOffMs, isOrderOver, isOutstanding } from "@headroom/model";
 import type { AutomaticOrder, CapacityOrder, NodeId, Observation } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { recordRemovals } from "./remove.ts";
@@ -34,10 +34,15 @@ function isNews(
 ): boolean {
   if (phase === "planned" || (phase === "ordered" && state === "arriving")) return true;
   if (nodes.some((id) => !nodeNames.includes(id))) return true;
-  const dates = { kind: "dates", p50AtMs: expectedAtMs, p95AtMs: expectedAtMs };
-  if (expectedAtMs !== undefined && canonicalJson(arrival) !== canonicalJson(dates)) return true;
+  if (expectedAtMs !== undefined && (arrival.kind !== "dates" || isOtherDate(arrival.p50AtMs, expectedAtMs)))
+    return true;
   return priceMicroUsdPerHour !== undefined && price?.microUsd !== priceMicroUsdPerHour;
 }
+
+/** A provisioner that counts from now names another date each time: small differences are no news. */
+const isOtherDate = (knownMs: number, statedMs: number): boolean => Math.abs(knownMs - statedMs) >= DATE_PRECISION_MS;
+
+const DATE_PRECISION_MS = 30_000;
 
 function recordReport(batch: Batch, { name, phase, nodeCount, automatic }: CapacityOrder, report: OrderReport): void {
   const { state, detail, expectedAtMs, priceMicroUsdPerHour } = report;

@@ -34,10 +34,15 @@ export function giveUpOrders(batch: Batch): void {
   for (const order of [...batch.world.state.capacityOrders.values()]) giveUp(batch, order);
 }
 
+/** Longest lead time of an order whose pool has lost its rule. */
+const LEAD_MAX_MS = 86_400_000;
+
 function giveUp(batch: Batch, order: CapacityOrder): void {
-  const { automatic, arrival, orderedAtMs } = order;
+  const { automatic, arrival, orderedAtMs, pool } = order;
   if (automatic === undefined || automatic.provisioner === MANUAL_PROVISIONER || !isOutstanding(order)) return;
-  const leadMs = arrival.kind === "leadTime" ? arrival.p95Ms : Math.max(0, arrival.p95AtMs - (orderedAtMs ?? 0));
+  // By the rule of the pool: a provisioner that names a later date each time would hold up the work for good.
+  const statedMs = arrival.kind === "leadTime" ? arrival.p95Ms : Math.max(0, arrival.p95AtMs - (orderedAtMs ?? 0));
+  const leadMs = batch.world.state.pools.get(pool)?.burst?.leadTimeP95Ms ?? Math.min(statedMs, LEAD_MAX_MS);
   const dueAtMs = automatic.decidedAtMs + giveUpMsOf(leadMs);
   if (dueAtMs > batch.nowMs) wakeAt(batch, dueAtMs);
   else failOrder(batch, order, "its nodes did not join in time");
@@ -48,10 +53,12 @@ function releaseNodes(batch: Batch, order: CapacityOrder, needed: ReadonlySet<No
   const { name, automatic, phase } = order;
   if (automatic === undefined || phase === "leaving" || isOrderOver(order)) return;
   const { state } = batch.world;
-  const nodes = automatic.nodeNames.flatMap((id) => {
+  const present = automatic.nodeNames.flatMap((id) => {
     const node = state.nodes.get(id);
-    return node?.capacityOrder === name && node.removal === undefined ? [node] : [];
+    return node?.capacityOrder === name && node.removal?.awaits === undefined ? [node] : [];
   });
+  // A node that a person removes can hold work until it leaves, and its provisioner must not stop it before.
+  const nodes = present.filter(({ removal }) => removal === undefined);
   const due: NodeId[] = [];
   let isLost = false;
   let idleMs = Number.POSITIVE_INFINITY;
@@ -68,8 +75,8 @@ function releaseNodes(batch: Batch, order: CapacityOrder, needed: ReadonlySet<No
     isLost ||= health === "lost";
     idleMs = Math.min(idleMs, batch.nowMs - sinceMs);
   }
-  if (due.length === 0 && !isDeserted(order, nodes.length)) return;
-  const isWhole = due.length === nodes.length && phase === "inService";
+  if (due.length === 0 && !isDeserted(order, present.length)) return;
+  const isWhole = due.length === present.length && phase === "inService";
   batch.emit({
     kind: "capacityNodesReleased",
     version: 1,

@@ -130,7 +130,7 @@ function openPool(batch: Batch, pool: Pool): OpenPool | null {
   return {
     pool,
     rule,
-    order: orderName(name, (account?.orderCount ?? 0) + 1),
+    order: freeName(state, orderName(name, (account?.orderCount ?? 0) + 1)),
     nodesMax,
     extraNodes,
     nodes: 0,
@@ -149,6 +149,13 @@ function orderName(pool: string, count: number): string {
 }
 
 const POOL_NAME_SHOWN = 44;
+
+/** People name orders too. An order never replaces another one, and its provisioner must not know its name already. */
+function freeName({ capacityOrders }: ReadonlyState, wanted: string): string {
+  let name = wanted;
+  for (let further = 2; capacityOrders.has(name); further++) name = `${wanted}-${further}`;
+  return name;
+}
 
 function leftToday(
   batch: Batch,

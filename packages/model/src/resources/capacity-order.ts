@@ -89,9 +89,14 @@ export const takesNodes = ({ phase, joinedCount, nodeCount, automatic }: Capacit
 /** Whether the order knows the names of all its nodes, so that it takes no other node. */
 const namesAll = ({ automatic, nodeCount }: CapacityOrder): boolean => (automatic?.nodeNames.length ?? 0) >= nodeCount;
 
-/** Number of nodes of the order that are in the fleet or are coming. */
-export const extraNodesOf = (order: CapacityOrder): number =>
-  isOutstanding(order) ? order.nodeCount : isOrderOver(order) ? 0 : order.joinedCount;
+/**
+ * Number of nodes of the order that are in the fleet, are coming, or may have machines: an order without nodes can have
+ * machines that failed to join or have not been stopped, and they cost money until its provisioner says that they are gone.
+ */
+export function extraNodesOf(order: CapacityOrder): number {
+  if (isOrderOver(order)) return 0;
+  return isOutstanding(order) || order.joinedCount === 0 ? order.nodeCount : order.joinedCount;
+}
 
 /** The next phase; `null`: the order is over. */
 export const nextOrderPhase = (phase: CapacityOrderPhase): CapacityOrderPhase | null =>
@@ -126,18 +131,21 @@ export function orderOfNode(
   return first;
 }
 
+/** An executor may report a machine for this long after it is gone. Later, another machine has its name. */
+const GONE_MACHINE_REPORTED_MS = 3_600_000;
+
 const isNamedBy = ({ automatic }: CapacityOrder, id: NodeId): boolean => automatic?.nodeNames.includes(id) ?? false;
 
 /**
  * Whether the node is a machine that its provisioner is stopping or has stopped, and no other order expects it: an
  * executor may report it for some time, and it must not join again.
  */
-export function isReleasedMachine(orders: Iterable<CapacityOrder>, id: NodeId): boolean {
+export function isReleasedMachine(orders: Iterable<CapacityOrder>, id: NodeId, nowMs: number): boolean {
   let isReleased = false;
   for (const order of orders) {
     if (!isNamedBy(order, id)) continue;
     if (isOutstanding(order)) return false;
-    isReleased = true;
+    isReleased ||= !isOrderOver(order) || nowMs < (order.changes.at(-1)?.atMs ?? 0) + GONE_MACHINE_REPORTED_MS;
   }
   return isReleased;
 }

@@ -1,4 +1,5 @@
 /** The shape of handlers: requests that have passed validation, answers by their schema, and commands on their behalf. */
+import type { Engine } from "@headroom/engine";
 import type { CommandResult } from "@headroom/model";
 import { ProblemError } from "@headroom/protocol";
 import type { OperationName, operations } from "@headroom/protocol";
@@ -61,6 +62,17 @@ type Wanted = CommandRequest extends infer Request
     ? Omit<Request, "actor" | "idempotencyKey">
     : never
   : never;
+
+/** Reads from the engine. Throws `missing` if the query returns `null`. */
+export async function found<T>(
+  plane: ControlPlane,
+  query: (engine: Engine) => T | null,
+  missing: ProblemError,
+): Promise<T> {
+  const value = await plane.driver.read(query);
+  if (value === null) throw missing;
+  return value;
+}
 
 /** Sends a command and returns its result. Throws if the engine refuses the command. */
 export async function command<Kind extends CommandResult["kind"]>(

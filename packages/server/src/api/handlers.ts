@@ -2,8 +2,7 @@
  * One handler for each operation of the protocol. Commands go through the driver's inbox; reads see only durable state.
  */
 import { planApply } from "@headroom/explain";
-import type { NodeId, TeamName, WorkloadId } from "@headroom/model";
-import type { Engine } from "@headroom/engine";
+import type { TeamName, WorkloadId } from "@headroom/model";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";
 import { isolationNotices, isolationStatus } from "./isolation.ts";
@@ -21,11 +20,9 @@ import {
   isListingCursor,
   levelRefusal,
   noticesInOrder,
-  nodeList,
   endpointListView,
   orderList,
   orderView,
-  nodeView,
   noPreset,
   policyView,
   proposalList,
@@ -56,11 +53,11 @@ import { readsAllTeams } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
 import { readableEnvelopes, readableEvents } from "./readable-events.ts";
 import type { DriverStatus } from "../driver/driver.ts";
-import { command } from "./calls.ts";
+import { command, found } from "./calls.ts";
 import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
-import { nodeTelemetry } from "./node-telemetry.ts";
+import { nodeHandlers } from "./nodes.ts";
 import { seriesOf } from "./series.ts";
 import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
@@ -88,7 +85,7 @@ import {
 } from "./proposals.ts";
 import { pipelineHandlers } from "./pipelines.ts";
 import { annotateIncident, fleetHealth, getIncident, listIncidents, reportFaults } from "./incidents.ts";
-import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
+import { removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
 import { createToken, identityOf, listTokens, revokeToken, revokeWithoutTeam } from "./tokens.ts";
@@ -96,15 +93,8 @@ import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
 
-async function found<T>(plane: ControlPlane, query: (engine: Engine) => T | null, missing: ProblemError): Promise<T> {
-  const value = await plane.driver.read(query);
-  if (value === null) throw missing;
-  return value;
-}
-
 const noCapacityOrder = (name: string): ProblemError =>
   refuse("unknownCapacityOrder", `There is no capacity order ${name}.`);
-const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
 /** Turns the refusal "no such team" into 404 if the team is the resource of the request. */
 function aboutTeam(error: unknown): unknown {
@@ -329,22 +319,7 @@ export const handlers: Handlers = {
   capacityHistory: ({ capacity, driver }, { principal }) =>
     driver.read(({ state }) => readableHistory(capacity.history, readableTeams(state, principal))),
   fleet: ({ driver }) => driver.read(fleetView),
-  listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),
-  getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),
-  acceleratorReadings: ({ driver, accelerators }, { query }) =>
-    driver.read((engine) => accelerators.readings.page(engine, query)),
   series: (plane, { query, principal }) => seriesOf(plane, query, principal),
-  nodeTelemetry: (plane, { params: { id }, query }) => nodeTelemetry(plane, id, query),
-  drainNode: async (plane, call) => {
-    const wanted = { kind: "drainNode", nodeId: call.params.id as NodeId, running: call.body.running } as const;
-    const { nodeId } = await command(plane, call, wanted, "nodeDraining");
-    return { nodeId };
-  },
-  resumeNode: async (plane, call) => {
-    const wanted = { kind: "resumeNode", nodeId: call.params.id as NodeId } as const;
-    const { nodeId } = await command(plane, call, wanted, "nodeResumed");
-    return { nodeId };
-  },
   endpoints: ({ driver, autoscaler: readings, nowMs }, { principal }) =>
     driver.read((engine) =>
       endpointListView(engine, { nowMs: nowMs(), readable: readableTeams(engine.state, principal), readings }),
@@ -403,21 +378,9 @@ export const handlers: Handlers = {
   storeCaches,
   declareStore,
   removeStore,
-  removeNode,
+  ...nodeHandlers,
   removePool,
   removeSite,
-  noticeNode: async (plane, call) => {
-    const { goneAtMs: atMs, inMs, reason } = call.body;
-    const gone = atMs === undefined ? { inMs: inMs ?? 0 } : { atMs };
-    const wanted = { kind: "noticeNode", nodeId: call.params.id as NodeId, gone, reason } as const;
-    const { nodeId, goneAtMs } = await command(plane, call, wanted, "nodeNoticed");
-    return { nodeId, goneAtMs };
-  },
-  withdrawNotice: async (plane, call) => {
-    const wanted = { kind: "withdrawNotice", nodeId: call.params.id as NodeId } as const;
-    const { nodeId } = await command(plane, call, wanted, "noticeWithdrawn");
-    return { nodeId };
-  },
   teams: ({ driver }, { query, principal }) =>
     driver.read((engine) => teamList(engine, query, readableTeams(engine.state, principal))),
   removeTeam: async (plane, call) => {

@@ -209,6 +209,9 @@ const loadReport = {
   replicas: [],
 } as const;
 
+const arrival = { kind: "leadTime", p50Ms: 1_000, p95Ms: 2_000 } as const;
+const nodeShape = { acceleratorCount: 8, coresMilli: 8_000, memoryMib: 1_024 } as const;
+
 const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown>>> = {
   submitWorkload: () => spec("submitted", "lab/nlp"),
   forecastWorkload: () => spec("submitted", "lab/nlp"),
@@ -220,6 +223,9 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   registerArtifact: () => artifact,
   changeArtifact: () => ({ change: { kind: "alias", alias: "production", number: 1 } }),
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
+  createCapacityOrder: () => ({ name: "rack-7", pool: "absent", nodeCount: 1, arrival, shape: nodeShape }),
+  advanceCapacityOrder: () => ({ phase: "arriving", arrival }),
+  cancelCapacityOrder: () => ({ reason: "not needed" }),
   reportLoad: () => loadReport,
   annotateIncident: () => ({ kind: "acknowledge" }),
   reportFaults: () => ({ faults: [{ code: "xid-79", severity: "critical" }] }),

@@ -27,12 +27,15 @@ export interface OrderRequestBody {
 const machineName = z.string().regex(/^[A-Za-z0-9]([-_.A-Za-z0-9]{0,252})$/);
 const machines = z.array(machineName).max(10_000);
 
+/** Instants that the engine and its API can name. */
+const isInstant = (text: string): boolean => Date.parse(text) >= 0 && Date.parse(text) < Date.UTC(9999, 0);
+
 const answer = z.object({
   state: z.enum(["unknown", "ordered", "arriving", "failed", "gone"]),
   reason: z.string().max(10_000).default(""),
   nodes: machines.optional(),
   released: machines.optional(),
-  expectedAt: z.iso.datetime({ offset: true }).optional(),
+  expectedAt: z.iso.datetime({ offset: true }).refine(isInstant, "is before 1970 or after 9998").optional(),
   /** USD for one accelerator and hour. */
   pricePerHour: z.number().min(0).max(1_000_000).optional(),
 });

@@ -127,7 +127,10 @@ export class ProvisionerService {
   async #report({ name, task }: Errand, answer: ProvisionerAnswer): Promise<void> {
     const { state, reason, nodes, released, expectedAt, pricePerHour } = answer;
     // An order that is known here and unknown there: the answer contradicts an earlier one, and changes nothing.
-    if (state === "unknown") return;
+    if (state === "unknown") {
+      this.#warn(`The provisioner of order ${name} does not know it. If its machines are gone, it must answer gone.`);
+      return;
+    }
     const report: ProvisionerReport = {
       state,
       detail: reason,

@@ -1,0 +1,53 @@
+/** Nodes of the fleet: readings, closing and opening, and notices. */
+import type { NodeId } from "@headroom/model";
+import { refuse } from "@headroom/protocol";
+import type { ProblemError } from "@headroom/protocol";
+import { nodeList, nodeView } from "@headroom/views";
+import { command, found } from "./calls.ts";
+import type { Handlers } from "./calls.ts";
+import { nodeTelemetry } from "./node-telemetry.ts";
+import { removeNode } from "./remove-fleet.ts";
+
+type NodeOperation =
+  | "listNodes"
+  | "getNode"
+  | "acceleratorReadings"
+  | "nodeTelemetry"
+  | "drainNode"
+  | "resumeNode"
+  | "removeNode"
+  | "noticeNode"
+  | "withdrawNotice";
+
+const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
+
+export const nodeHandlers: Pick<Handlers, NodeOperation> = {
+  listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),
+  getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),
+  acceleratorReadings: ({ driver, accelerators }, { query }) =>
+    driver.read((engine) => accelerators.readings.page(engine, query)),
+  nodeTelemetry: (plane, { params: { id }, query }) => nodeTelemetry(plane, id, query),
+  drainNode: async (plane, call) => {
+    const wanted = { kind: "drainNode", nodeId: call.params.id as NodeId, running: call.body.running } as const;
+    const { nodeId } = await command(plane, call, wanted, "nodeDraining");
+    return { nodeId };
+  },
+  resumeNode: async (plane, call) => {
+    const wanted = { kind: "resumeNode", nodeId: call.params.id as NodeId } as const;
+    const { nodeId } = await command(plane, call, wanted, "nodeResumed");
+    return { nodeId };
+  },
+  removeNode,
+  noticeNode: async (plane, call) => {
+    const { goneAtMs: atMs, inMs, reason } = call.body;
+    const gone = atMs === undefined ? { inMs: inMs ?? 0 } : { atMs };
+    const wanted = { kind: "noticeNode", nodeId: call.params.id as NodeId, gone, reason } as const;
+    const { nodeId, goneAtMs } = await command(plane, call, wanted, "nodeNoticed");
+    return { nodeId, goneAtMs };
+  },
+  withdrawNotice: async (plane, call) => {
+    const wanted = { kind: "withdrawNotice", nodeId: call.params.id as NodeId } as const;
+    const { nodeId } = await command(plane, call, wanted, "noticeWithdrawn");
+    return { nodeId };
+  },
+};
