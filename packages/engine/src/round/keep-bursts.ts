@@ -31,7 +31,7 @@ export function keepBursts(batch: Batch): void {
  * order that have joined take work from then on.
  */
 export function giveUpOrders(batch: Batch): void {
-  for (const order of [...batch.world.state.capacityOrders.values()]) giveUp(batch, order);
+  for (const order of batch.world.state.capacityOrders.values()) giveUp(batch, order);
 }
 
 /** Longest lead time of an order whose pool has lost its rule. */
