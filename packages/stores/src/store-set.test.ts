@@ -21,6 +21,7 @@ import { readStore, storeConflict } from "./objects/store-declaration.ts";
 import type { StoreDeclaration } from "./objects/store-declaration.ts";
 import { StoreSet } from "./store-set.ts";
 import { SmallS3Server } from "./testing/small-s3-server.ts";
+import { findContent } from "./transfers/found-content.ts";
 import { abandonLeft, upload } from "./transfers/upload.ts";
 
 let folder = "";
@@ -36,6 +37,7 @@ function declared(value: object): StoreDeclaration {
 }
 
 function openCache(capacity = 1 << 30, bootId = "boot"): NodeCache {
+  for (const each of opened) void each.close();
   const made = new NodeCache({ dir: path.join(folder, "cache"), capacity, bootId });
   opened.push(made);
   return made;
@@ -57,7 +59,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const each of opened.splice(0)) each.close();
+  for (const each of opened.splice(0)) await each.close();
   await stores.close();
   await server.close();
   const writable = (dir: string): void => {
@@ -156,11 +158,31 @@ describe("downloads", () => {
     await expect(obtain("s3://lake/none")).rejects.toThrow("s3://lake/none does not exist");
   });
 
+  it("refuses keys that no directory can have beside each other, and lists without end", async () => {
+    for (const key of ["tree/a", "tree/a/b"]) server.objects.set(key, Buffer.from("x"));
+    await expect(obtain("s3://lake/tree")).rejects.toMatchObject({ code: "badObject" });
+    const place = stores.placeOf("s3://lake/x");
+    if (place === null) throw new Error("no store");
+    const { store } = await stores.open(place.declaration);
+    let pages = 0;
+    async function* endless() {
+      for (;;) yield ((++pages, []));
+    }
+    const wanted = { store: { ...store, head: async () => null, list: endless }, key: "x", uri: "s3://lake/x" };
+    await expect(findContent(wanted, signal)).rejects.toThrow("a list without end");
+    expect(pages).toBeLessThan(1_000_000);
+  });
+
   it("stages from a folder, and follows no links there", async () => {
     writeFileSync(path.join(folder, "shared/text"), "text");
     expect(readFileSync(await obtain(`file://${folder}/shared/text`), "utf8")).toBe("text");
     symlinkSync("/etc/passwd", path.join(folder, "shared/link"));
     await expect(obtain(`file://${folder}/shared/link`)).rejects.toThrow("is a link or a special file");
+    mkdirSync(path.join(folder, "outside"));
+    writeFileSync(path.join(folder, "outside/token"), "token");
+    symlinkSync(path.join(folder, "outside"), path.join(folder, "shared/way"));
+    await expect(obtain(`file://${folder}/shared/way/token`)).rejects.toThrow("is behind a link");
+    await expect(obtain(`file://${folder}/shared/way`)).rejects.toThrow("is a link");
     expect(stores.placeOf(`file://${folder}/shared/../cache`)).toBeNull();
   });
 
@@ -213,6 +235,45 @@ describe("the cache", () => {
   });
 });
 
+describe("the folder of a cache", () => {
+  it("belongs to one control plane, and its other files stay", async () => {
+    server.objects.set("a", randomBytes(1000));
+    mkdirSync(path.join(folder, "cache/entries/mine"), { recursive: true });
+    await obtain("s3://lake/a");
+    expect(existsSync(path.join(folder, "cache/entries/mine"))).toBe(true);
+    const other = new NodeCache({ dir: path.join(folder, "cache"), capacity: 1 << 30, bootId: "boot" });
+    await expect(obtain("s3://lake/a", { from: other })).rejects.toThrow("is used by process");
+    await cache.close();
+    await obtain("s3://lake/a", { from: other });
+    await other.close();
+  });
+
+  it("gives bytes to nobody who knows only their digest", async () => {
+    server.objects.set("narrow/secret", large);
+    await obtain("s3://lake/narrow/secret", { digest: sha(large) });
+    server.objects.set("mine", Buffer.from("x"));
+    await expect(obtain("s3://lake/mine", { digest: sha(large) })).rejects.toThrow("has other bytes");
+  });
+
+  it("removes cut transfers before it has no space, and keeps the leases of this process", async () => {
+    const small = openCache(3_000_000);
+    server.objects.set("narrow/cut", large);
+    let served = 0;
+    server.faultOf = ({ method }) => (method === "GET" && ++served > 2 ? 403 : null);
+    await expect(obtain("s3://lake/narrow/cut", { from: small, digest: sha(large) })).rejects.toThrow(
+      "refuses the access",
+    );
+    server.faultOf = () => null;
+    expect(readdirSync(path.join(folder, "cache/drafts"))).toHaveLength(1);
+    const other = randomBytes(2_500_000);
+    server.objects.set("other", other);
+    await obtain("s3://lake/other", { from: small, digest: sha(other), holder: "w2.1" });
+    expect(readdirSync(path.join(folder, "cache/drafts"))).toEqual([]);
+    await small.keepHolders(new Set());
+    expect((await small.report()).items).toMatchObject([{ holders: ["w2.1"] }]);
+  });
+});
+
 describe("uploads", () => {
   const transfer = async (uri: string) => {
     const place = stores.placeOf(uri);
@@ -252,6 +313,62 @@ describe("uploads", () => {
     expect(server.uploads.size).toBe(1);
     await abandonLeft(made.store, notesDir());
     expect(server.uploads.size).toBe(0);
+  });
+});
+
+describe("uploads to places that are not empty", () => {
+  const sent = async (uri: string, source: string) => {
+    const place = stores.placeOf(uri);
+    if (place === null) throw new Error("no store");
+    const { store, turns } = await stores.open(place.declaration);
+    const transfer = { store, turns, holder: {}, uri, parallel: 3, signal, onBytes: () => {} };
+    const expected = await contentDigest(source);
+    return upload(transfer, source, { key: place.key, expected, notesDir: path.join(folder, "notes") });
+  };
+
+  it("take no earlier object of the same size for the one that failed", async () => {
+    writeFileSync(path.join(folder, "model"), "weights");
+    server.objects.set("m", Buffer.from("garbage"));
+    server.faultOf = ({ method }) => (method === "PUT" ? 403 : null);
+    await expect(sent("s3://lake/m", path.join(folder, "model"))).rejects.toThrow("refuses the access");
+  });
+
+  it("refuse a directory with files of an earlier upload", async () => {
+    mkdirSync(path.join(folder, "out"));
+    writeFileSync(path.join(folder, "out/model"), "weights");
+    server.objects.set("d/left", Buffer.from("left"));
+    await expect(sent("s3://lake/d", path.join(folder, "out"))).rejects.toThrow("an object of an earlier upload");
+  });
+
+  it("follow no link in a folder, neither to write nor to read", async () => {
+    mkdirSync(path.join(folder, "outside"));
+    writeFileSync(path.join(folder, "outside/token"), "token");
+    symlinkSync(path.join(folder, "outside"), path.join(folder, "shared/artifacts"));
+    writeFileSync(path.join(folder, "model"), "weights");
+    const to = `file://${folder}/shared/artifacts/x/m`;
+    await expect(sent(to, path.join(folder, "model"))).rejects.toThrow("is a link or no folder");
+    expect(readdirSync(path.join(folder, "outside"))).toEqual(["token"]);
+    symlinkSync(path.join(folder, "outside"), path.join(folder, "swapped"));
+    await expect(sent("s3://lake/t", path.join(folder, "swapped/token"))).rejects.toThrow("no regular file");
+    expect(server.objects.has("t")).toBe(false);
+  });
+
+  it("abandon no writing of this process", async () => {
+    const file = path.join(folder, "model");
+    writeFileSync(file, large);
+    const asked = Promise.withResolvers<void>();
+    server.faultOf = ({ method }) => {
+      if (method !== "PUT") return null;
+      asked.resolve();
+      return null;
+    };
+    const sending = sent("s3://lake/m", file);
+    await asked.promise;
+    const place = stores.placeOf("s3://lake/m");
+    if (place === null) throw new Error("no store");
+    await abandonLeft((await stores.open(place.declaration)).store, path.join(folder, "notes"));
+    await sending;
+    expect(server.objects.get("m")?.equals(large)).toBe(true);
   });
 });
 

@@ -177,6 +177,8 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       const exit = event.exit === null ? "" : `, ${exitSentence(event.exit)}`;
       return `${name} ended: ${event.outcome}${exit}${event.detail === "" ? "" : ` (${event.detail})`}.`;
     }
+    case "artifactNotRegistered":
+      return `${name} succeeded, but ${event.name} was not registered: ${event.detail}`.replace(/\.?$/, ".");
     case "gangShrinkRequested":
       return `It shrinks to ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
     case "workersLeft":

@@ -51,6 +51,8 @@ const PARALLEL = 8;
 export class InputStaging {
   readonly #source: StagingSource;
   readonly #running = new Map<AttemptId, Running>();
+  /** Attempts whose stop came before their staging began. */
+  readonly #stopped = new Set<AttemptId>();
 
   constructor(source: StagingSource) {
     this.#source = source;
@@ -60,6 +62,7 @@ export class InputStaging {
   async stage(launch: LaunchGang, holder: string): Promise<StagedLaunch> {
     const running: Running = { stop: new AbortController(), progress: null };
     this.#running.set(launch.attemptId, running);
+    if (this.#stopped.has(launch.attemptId)) this.cancel(launch.attemptId);
     try {
       return await this.#stageAll(launch, holder);
     } finally {
@@ -73,7 +76,13 @@ export class InputStaging {
 
   /** Ends the staging of an attempt that is stopped. Transfers go on for other attempts. */
   cancel(attemptId: AttemptId): void {
+    this.#stopped.add(attemptId);
     this.#running.get(attemptId)?.stop.abort(new StagingFailure("It was stopped while its inputs were staged.", null));
+  }
+
+  /** The stop was carried out. */
+  forget(attemptId: AttemptId): void {
+    this.#stopped.delete(attemptId);
   }
 
   release(holder: string): void {
@@ -85,9 +94,10 @@ export class InputStaging {
     return this.#source.cache.keepHolders(holders);
   }
 
-  close(): void {
-    this.#source.cache.close();
+  close(): Promise<void> {
+    const closed = this.#source.cache.close();
     for (const attemptId of this.#running.keys()) this.cancel(attemptId);
+    return closed;
   }
 
   async #stageAll(launch: LaunchGang, holder: string): Promise<StagedLaunch> {
@@ -105,21 +115,35 @@ export class InputStaging {
       artifacts.push({ ...artifact, path: uri === null ? here : await bring({ uri, name: version, digest }) });
     }
     const inputs: string[] = [];
-    for (const input of launch.spec.data?.inputs ?? []) inputs.push(await this.#input(input, artifacts, bring));
     const { data } = launch.spec;
+    const given = { artifacts, rule: data?.rule };
+    for (const input of data?.inputs ?? []) inputs.push(await this.#input(input, given, bring));
     const spec = data?.inputs === undefined ? launch.spec : { ...launch.spec, data: { ...data, inputs } };
     return { launch: { ...launch, spec, ...(launch.artifacts === undefined ? {} : { artifacts }) }, staged };
   }
 
   async #input(
     input: string,
-    artifacts: readonly LaunchArtifact[],
+    { artifacts, rule }: { readonly artifacts: readonly LaunchArtifact[]; readonly rule: string | undefined },
     bring: (input: Input) => Promise<string>,
   ): Promise<string> {
     const ref = parseArtifactRef(input);
     if (ref !== null) return artifacts.find(({ name }) => name === artifactTitle(ref))?.path ?? input;
-    if (this.#isStaged(input)) return bring({ uri: input, name: input, digest: null });
+    if (this.#isStaged(input)) {
+      this.#refuseUnknownRule(input, rule);
+      return bring({ uri: input, name: input, digest: null });
+    }
     return pathOf(input);
+  }
+
+  /** Bytes that are named by their URI have no known rule, so those of the store count. */
+  #refuseUnknownRule(uri: string, rule: string | undefined): void {
+    const { name = "", rules = [] } = this.#source.stores.placeOf(uri)?.declaration ?? {};
+    if (rules.length === 0 || (rule !== undefined && rules.includes(rule))) return;
+    throw new StagingFailure(
+      `${uri} could not be staged. The store ${name} has data with rules (${rules.join(", ")}), and the workload has ${rule === undefined ? "none" : `the rule ${rule}`}. Set data.rule, or register the bytes and name the version.`,
+      "inputs",
+    );
   }
 
   /** The URI from which the artifact is staged; `null`: it is on this machine, or in no declared store. */

@@ -22,7 +22,7 @@ export class OutputUpload {
   readonly #stores: StoreSet;
   readonly #notesDir: string;
   /** Stores whose interrupted writings were abandoned by this process. */
-  readonly #cleared = new Set<string>();
+  readonly #cleared = new Map<string, Promise<void>>();
 
   constructor(stores: StoreSet, notesDir: string) {
     this.#stores = stores;
@@ -83,10 +83,14 @@ export class OutputUpload {
     return declaration;
   }
 
-  async #clear(name: string, store: Parameters<typeof abandonLeft>[0]): Promise<void> {
-    if (this.#cleared.has(name)) return;
-    this.#cleared.add(name);
-    await abandonLeft(store, this.#notesOf(name)).catch(() => this.#cleared.delete(name));
+  #clear(name: string, store: Parameters<typeof abandonLeft>[0]): Promise<void> {
+    const cleared =
+      this.#cleared.get(name) ??
+      abandonLeft(store, this.#notesOf(name)).catch(() => {
+        this.#cleared.delete(name);
+      });
+    this.#cleared.set(name, cleared);
+    return cleared;
   }
 
   #notesOf(store: string): string {

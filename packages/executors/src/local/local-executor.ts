@@ -2,7 +2,15 @@
 import { readdirSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/model";
+import type {
+  AttemptId,
+  Effect,
+  ExecutorCapabilities,
+  ExecutorId,
+  NodeId,
+  StopGang,
+  WorkerAllocation,
+} from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { NodeCache } from "@headroom/stores";
 import type { CacheReport, StoreSet } from "@headroom/stores";
@@ -162,7 +170,9 @@ class LocalExecutor implements Executor {
     }
     // Only for work that has not ended are inputs kept in the cache.
     const active = known.filter(({ phase }) => phase.kind === "launching" || phase.kind === "running");
-    await this.#staging?.keepHolders(new Set(active.map(({ attemptId }) => attemptDirName(attemptId))));
+    const holders = new Set(active.map(({ attemptId }) => attemptDirName(attemptId)));
+    // Work without staged inputs runs also if the cache cannot be opened.
+    await this.#staging?.keepHolders(holders).catch((error: unknown) => this.#problem("Opening the cache", error));
     return [...known, ...(await this.#endStrays(new Set(known.map(({ attemptId }) => attemptId))))];
   }
 
@@ -176,7 +186,7 @@ class LocalExecutor implements Executor {
     this.#queue.add(effect.attemptId, async () => {
       try {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
-        else if (effect.kind === "stopGang") await this.#launcher.stop(effect);
+        else if (effect.kind === "stopGang") await this.#stop(effect);
         else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
         else if (effect.kind === "growGang") await this.#resizer.grow(effect);
         else if (effect.kind === "shrinkGang") this.#resizer.shrink(effect);
@@ -185,6 +195,14 @@ class LocalExecutor implements Executor {
         this.#problem(`${effect.kind} of attempt ${effect.attemptId}`, error);
       }
     });
+  }
+
+  async #stop(effect: StopGang): Promise<void> {
+    try {
+      await this.#launcher.stop(effect);
+    } finally {
+      this.#staging?.forget(effect.attemptId);
+    }
   }
 
   watch(listener: ExecutorListener): void {
@@ -265,10 +283,11 @@ class LocalExecutor implements Executor {
   }
 
   async close(): Promise<void> {
-    this.#staging?.close();
+    const staged = this.#staging?.close();
     this.#slots.close();
     this.#resizer.close();
     await this.#queue.close();
+    await staged;
     await this.#monitor.close();
     await this.#launcher.close();
     await this.#started;

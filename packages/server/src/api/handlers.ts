@@ -73,7 +73,7 @@ import {
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { withStaging } from "./attempt-staging.ts";
-import { declareStore, removeStore, storeCaches, stores } from "./stores.ts";
+import { declareStore, removeStore, storeCaches, storeRefusal, stores } from "./stores.ts";
 import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
 import {
   createProposal,
@@ -103,13 +103,14 @@ function aboutTeam(error: unknown): unknown {
 }
 
 async function checkLevels(
-  { driver, notificationChannels, executors }: ControlPlane,
+  { driver, notificationChannels, executors, storeService }: ControlPlane,
   specs: readonly NamedSpec[],
   declared: Partial<Pick<Call<"apply">["body"], "sites" | "teams">> = {},
 ): Promise<void> {
   const refusal =
     channelRefusal(notificationChannels, specs) ??
     directoryRefusal(executors.values(), specs) ??
+    storeRefusal(storeService.list(), specs) ??
     (await driver.read(({ state }) => levelRefusal(state, specs, declared)));
   if (refusal !== null) throw refusal;
 }

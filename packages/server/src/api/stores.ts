@@ -1,5 +1,6 @@
 /** Declared stores, and the caches of inputs. */
-import { refuse } from "@headroom/protocol";
+import { notAChoice, refuse } from "@headroom/protocol";
+import type { ProblemError, WorkloadSpec } from "@headroom/protocol";
 import type { Store, StoreCacheList, StoreList, StoreRemoved, StoreDeclared } from "@headroom/protocol";
 import { readStore, rootOf, storeConflict } from "@headroom/stores";
 import type { StoreDeclaration } from "@headroom/stores";
@@ -19,6 +20,40 @@ export const stores = async ({ storeService }: ControlPlane): Promise<StoreList>
 function storeResource(declaration: StoreDeclaration): Store {
   const { kind: _kind, name, type, ...settings } = declaration;
   return { name, type, place: rootOf(declaration), settings };
+}
+
+interface StoringWork {
+  /** JSON pointer of the workload in the request. */
+  readonly pointer: string;
+  readonly spec: Partial<Pick<WorkloadSpec, "data" | "gang">>;
+}
+
+/** The refusal of the first `data.store` to which nothing could be uploaded, or `null`. */
+export function storeRefusal(
+  declared: readonly StoreDeclaration[],
+  specs: readonly StoringWork[],
+): ProblemError | null {
+  const places = declared.filter((each) => each.type !== "local");
+  for (const { pointer, spec } of specs) {
+    const { store: name, rule } = spec.data ?? {};
+    if (name === undefined) continue;
+    const store = places.find((each) => each.name === name);
+    const message =
+      places.length === 0
+        ? `there is no store ${name}: none is declared (headroom store add)`
+        : store === undefined
+          ? notAChoice(
+              name,
+              places.map((each) => each.name),
+            )
+          : rule !== undefined && !store.rules.includes(rule)
+            ? `the store ${name} does not admit the data rule ${rule}`
+            : null;
+    if (message === null) continue;
+    const errors = [{ pointer: `${pointer}/data/store`, message }];
+    return refuse("invalidRequest", `The request is not valid. data.store: ${message}.`, { errors });
+  }
+  return null;
 }
 
 export async function declareStore(

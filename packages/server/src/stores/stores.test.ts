@@ -1,5 +1,5 @@
 /** Stores over HTTP, and work whose inputs are staged from one before it starts. */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { SmallS3Server } from "@headroom/stores/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -147,20 +147,49 @@ describe("stores", () => {
     expect(server.readsOf("secret/v1")).toBe(0);
   });
 
+  it("do not give bytes by their URI from a store with rules to work without one of them", async () => {
+    const folder = path.join(home, "vault");
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, "names"), "names");
+    await live.client.declareStore("vault", {
+      type: "shared",
+      settings: { path: folder, cached: true, rules: ["restricted"] },
+    });
+    expect(await run({ name: "raw", run: "true", data: { inputs: [`file://${folder}/names`] } })).toMatchObject({
+      phase: "failed",
+      detail: expect.stringContaining("The store vault has data with rules (restricted), and the workload has none"),
+    });
+  });
+
+  it("are refused at the submission if they cannot take the artifacts", async () => {
+    const spec = { name: "nowhere", run: "true", produces: ["model:lost"] };
+    await expect(run({ ...spec, data: { store: "none" } })).rejects.toThrow("data.store: ");
+    await expect(run({ ...spec, data: { store: "lake", rule: "restricted" } })).rejects.toThrow(
+      "the store lake does not admit the data rule restricted",
+    );
+  });
+
   it("leave artifacts unregistered that were not uploaded, and the history says why", async () => {
+    const folder = path.join(home, "gone");
+    mkdirSync(folder);
+    await live.client.declareStore("gone", { type: "shared", settings: { path: folder } });
     const { workloadId } = await live.client.submitWorkload({
       kind: "train",
       name: "nowhere",
-      run: 'printf x > m; echo \'{"kind":"artifact","name":"model:lost","path":"m"}\' >> "$HEADROOM_PROGRESS_FILE"',
+      run: `until [ -e ${folder}/go ]; do sleep 0.05; done; printf x > m; echo '{"kind":"artifact","name":"model:lost","path":"m"}' >> "$HEADROOM_PROGRESS_FILE"`,
       gang: { accelerators: 0 },
       produces: ["model:lost"],
-      data: { store: "none" },
+      data: { store: "gone" },
     });
-    expect(await end(workloadId)).toEqual({
-      phase: "succeeded",
-      detail: "it was not uploaded to the store none. No store none is declared (headroom store add).",
-    });
+    await live.client.removeStore("gone");
+    writeFileSync(path.join(folder, "go"), "");
+    const detail = "it was not uploaded to the store gone. No store gone is declared (headroom store add).";
+    expect(await end(workloadId)).toEqual({ phase: "succeeded", detail });
     await expect(live.client.getArtifactVersion("model:lost")).rejects.toMatchObject({ code: "unknownArtifact" });
+    const { items } = await live.client.workloadHistory(workloadId);
+    expect(items.map(({ sentence }) => sentence)).toContainEqual(
+      expect.stringContaining("model:lost was not registered"),
+    );
   });
 
   it("show what an attempt waits for, and let it be stopped meanwhile", async () => {

@@ -100,6 +100,15 @@ async function addTree(hash: ReturnType<typeof createHash>, target: string, name
     await addTree(hash, path.join(target, child), `${name}/${child}`);
 }
 
+/** Bytes that a draft takes of the disk; 0: there is none. */
+export async function bytesOnDisk(target: string): Promise<number> {
+  const stat = await lstat(target).catch(() => null);
+  if (stat?.isDirectory() !== true) return (stat?.blocks ?? 0) * 512;
+  let sum = 0;
+  for (const name of await readdir(target)) sum += await bytesOnDisk(path.join(target, name));
+  return sum;
+}
+
 /** Removes an entry or draft, whose directories may be read-only. */
 export async function removeTree(dir: string): Promise<void> {
   await openTree(dir).catch(() => {});

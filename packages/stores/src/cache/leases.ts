@@ -9,6 +9,8 @@ const HOLDER = /^[^./][^/]{0,200}$/;
 export class Leases {
   readonly #dir: string;
   readonly #keys = new Map<string, Set<string>>();
+  /** Holders of an earlier process that have taken nothing in this one. */
+  readonly #earlier = new Set<string>();
 
   constructor(dir: string) {
     this.#dir = dir;
@@ -20,11 +22,13 @@ export class Leases {
       // A kill can cut the last line; the attempt was then not launched, and takes its lease again.
       const lines = readFileSync(path.join(this.#dir, holder), "utf8").split("\n").slice(0, -1);
       this.#keys.set(holder, new Set(lines));
+      this.#earlier.add(holder);
     }
   }
 
   take(holder: string, key: string): void {
     if (!HOLDER.test(holder)) throw new Error(`${holder} is no name of a holder`);
+    this.#earlier.delete(holder);
     const keys = this.#keys.get(holder) ?? new Set();
     if (keys.has(key)) return;
     keys.add(key);
@@ -37,8 +41,10 @@ export class Leases {
     rmSync(path.join(this.#dir, holder), { force: true });
   }
 
+  /** Holders of this process stay: an attempt takes its lease before its launch is recorded. */
   keep(holders: ReadonlySet<string>): void {
-    for (const holder of this.#keys.keys()) if (!holders.has(holder)) this.release(holder);
+    for (const holder of this.#earlier) if (!holders.has(holder)) this.release(holder);
+    this.#earlier.clear();
   }
 
   holdersOf(key: string): readonly string[] {

@@ -2,15 +2,16 @@
  * The cache of a node: bytes of versions and URIs, read once whatever the number of workers that use them. It is bounded,
  * survives restarts, and evicts first what was used longest ago; what an attempt holds is never evicted.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
+import { renameSync } from "node:fs";
 import { readdir, rename, stat, statfs, utimes } from "node:fs/promises";
 import path from "node:path";
-import { makeDirectory, OperationalError, syncPath } from "@headroom/platform";
+import { lockDirectory, makeDirectory, OperationalError, syncPath } from "@headroom/platform";
 import { download } from "../transfers/download.ts";
 import type { FairTurns } from "../transfers/fair-turns.ts";
 import { findContent } from "../transfers/found-content.ts";
 import type { ContentPlace, FoundContent } from "../transfers/found-content.ts";
-import { checkDraft, contentOf, isIntact, readEntry, removeTree, sealDraft } from "./cache-entry.ts";
+import { bytesOnDisk, checkDraft, contentOf, isIntact, readEntry, removeTree, sealDraft } from "./cache-entry.ts";
 import type { EntryRecord } from "./cache-entry.ts";
 import { Leases } from "./leases.ts";
 
@@ -18,6 +19,9 @@ import { Leases } from "./leases.ts";
 const SPARE_BYTES = 64 * 1024 * 1024;
 /** Time for which a cut transfer can be continued. */
 const DRAFT_KEPT_MS = 86_400_000;
+/** Names of entries and drafts, and of what is being removed. An operator's own files in the folder are left alone. */
+const KEY = /^[0-9a-f]{64}$/;
+const GONE = /^gone-/;
 
 export interface CacheOptions {
   readonly dir: string;
@@ -71,8 +75,11 @@ export class NodeCache {
   readonly #flights = new Map<string, Flight>();
   /** Bytes of downloads in progress, which the cache must be able to take in. */
   readonly #reserved = new Map<string, number>();
+  /** Bytes of drafts whose transfer was cut, the oldest first. They are removed before any entry is evicted. */
+  readonly #left = new Map<string, number>();
   readonly #leases: Leases;
   #opened: Promise<void> | null = null;
+  #unlock: () => void = () => {};
 
   constructor(options: CacheOptions) {
     this.#options = options;
@@ -90,7 +97,8 @@ export class NodeCache {
   ): Promise<string> {
     await this.#open();
     if (wanted.digest !== null) {
-      const key = keyOf(wanted.digest);
+      // With the URI: who knows only the digest of bytes does not get them.
+      const key = keyOf(`${wanted.digest} ${wanted.uri}`);
       this.#leases.take(holder, key);
       return this.#arrive(key, wanted, null, { signal, onStaged });
     }
@@ -105,7 +113,7 @@ export class NodeCache {
     this.#leases.release(holder);
   }
 
-  /** Drops the leases of all other holders: they ended while this process did not run. */
+  /** Drops the leases of all other holders of earlier processes: they ended while this process did not run. */
   async keepHolders(holders: ReadonlySet<string>): Promise<void> {
     await this.#open();
     this.#leases.keep(holders);
@@ -120,29 +128,57 @@ export class NodeCache {
     return { dir, capacity: await this.#capacity(), bytes: this.#bytes(), items };
   }
 
-  close(): void {
-    for (const { stop } of this.#flights.values())
+  async close(): Promise<void> {
+    const ending = [...this.#flights.values()];
+    for (const { stop } of ending)
       stop.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
+    if (ending.length > 0) await Promise.allSettled(ending.map(({ result }) => result));
+    this.#unlock();
   }
 
+  /** A folder that cannot be opened may be mounted later. */
   #open(): Promise<void> {
-    this.#opened ??= this.#readEntries();
+    this.#opened ??= this.#readEntries().catch((error: unknown) => {
+      this.#opened = null;
+      throw error;
+    });
     return this.#opened;
   }
 
   async #readEntries(): Promise<void> {
-    for (const dir of [this.#entries, this.#drafts]) makeDirectory(dir, 0o700);
+    for (const dir of [this.#options.dir, this.#entries, this.#drafts]) makeDirectory(dir, 0o700);
+    this.#lock();
     this.#leases.open();
-    for (const key of await readdir(this.#drafts)) {
-      const dir = path.join(this.#drafts, key);
-      if (Date.now() - (await stat(dir)).mtimeMs > DRAFT_KEPT_MS) await removeTree(dir);
-    }
+    await this.#readDrafts();
     for (const key of await readdir(this.#entries)) {
+      if (!KEY.test(key)) continue;
       const dir = this.#entry(key);
       const record = await readEntry(dir);
       if (record === null) await removeTree(dir);
       else this.#items.set(key, { ...record, usedAtMs: Math.trunc((await stat(dir)).mtimeMs) });
     }
+  }
+
+  async #readDrafts(): Promise<void> {
+    const names = await readdir(this.#drafts);
+    for (const name of names.filter((each) => KEY.test(each) || GONE.test(each))) {
+      const dir = path.join(this.#drafts, name);
+      if (GONE.test(name) || Date.now() - (await stat(dir)).mtimeMs > DRAFT_KEPT_MS) await removeTree(dir);
+      else this.#left.set(name, await bytesOnDisk(dir));
+    }
+  }
+
+  /** Two control planes would drop each other's leases, and evict what the other one uses. */
+  #lock(): void {
+    this.#unlock();
+    const outcome = lockDirectory(this.#options.dir, Date.now());
+    if (outcome.kind === "held")
+      throw new OperationalError(
+        "cacheInUse",
+        `The cache in ${this.#options.dir} is used by ${outcome.holder}. Give each control plane a folder of its own (a store of the type local).`,
+        { retryable: true },
+      );
+    this.#unlock = () => outcome.lock.release();
   }
 
   async #arrive(
@@ -174,9 +210,11 @@ export class NodeCache {
 
   #begin(key: string, wanted: WantedContent, found: FoundContent | null): Flight {
     const stop = new AbortController();
-    const result = this.#bring(key, wanted, found, stop.signal).finally(() => {
+    const result = this.#bring(key, wanted, found, stop.signal).finally(async () => {
+      const left = await bytesOnDisk(path.join(this.#drafts, key)).catch(() => 0);
       this.#flights.delete(key);
       this.#reserved.delete(key);
+      if (left > 0) this.#left.set(key, left);
     });
     // Everybody may have left before it fails.
     result.catch(() => {});
@@ -241,13 +279,22 @@ export class NodeCache {
   async #makeSpace(key: string, bytes: number): Promise<void> {
     this.#reserved.set(key, bytes);
     const capacity = await this.#capacity();
+    this.#left.delete(key);
+    for (const draft of this.#left.keys()) {
+      if (this.#bytes() <= capacity) break;
+      if (this.#flights.has(draft)) continue;
+      this.#left.delete(draft);
+      await this.#discard(path.join(this.#drafts, draft));
+    }
     const free = [...this.#items]
       .filter(([each]) => this.#leases.holdersOf(each).length === 0 && !this.#flights.has(each))
       .toSorted(([, left], [, right]) => left.usedAtMs - right.usedAtMs);
     for (const [victim] of free) {
       if (this.#bytes() <= capacity) break;
+      // Taken while an earlier one was removed.
+      if (this.#leases.holdersOf(victim).length > 0 || this.#flights.has(victim)) continue;
       this.#items.delete(victim);
-      await removeTree(this.#entry(victim));
+      await this.#discard(this.#entry(victim));
     }
     if (this.#bytes() <= capacity) return;
     throw new OperationalError(
@@ -257,11 +304,24 @@ export class NodeCache {
     );
   }
 
-  /** Bytes of the entries and of the downloads in progress. */
+  /** Takes the name away at once, so that nothing uses a folder that is being removed. */
+  async #discard(dir: string): Promise<void> {
+    const gone = path.join(this.#drafts, `gone-${randomUUID()}`);
+    try {
+      renameSync(dir, gone);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      throw error;
+    }
+    await removeTree(gone);
+  }
+
+  /** Bytes of the entries, of the downloads in progress and of those that were cut. */
   #bytes(): number {
     let sum = 0;
     for (const { bytes } of this.#items.values()) sum += bytes;
     for (const bytes of this.#reserved.values()) sum += bytes;
+    for (const bytes of this.#left.values()) sum += bytes;
     return sum;
   }
 
@@ -270,6 +330,8 @@ export class NodeCache {
     const { bavail, bsize } = await statfs(dir);
     let held = 0;
     for (const { bytes } of this.#items.values()) held += bytes;
+    for (const bytes of this.#left.values()) held += bytes;
+    for (const { staged } of this.#flights.values()) held += staged.bytes;
     const possible = Math.max(0, held + bavail * bsize - SPARE_BYTES);
     return capacity === undefined ? Math.trunc(possible / 2) : Math.min(capacity, possible);
   }

@@ -1,13 +1,18 @@
-/** A folder as a store, such as a shared file system. Keys are paths in it; links are not followed. */
+/**
+ * A folder as a store, such as a shared file system. Keys are paths in it. Work may write to the folder, so no link below it
+ * is followed, also none that is put there meanwhile: a link could lead to files that only the control plane may read.
+ */
 import { constants } from "node:fs";
-import { lstat, mkdir, open, opendir, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, opendir, realpath, rename, rm } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
-import { OperationalError, syncPath } from "@headroom/platform";
+import { OperationalError } from "@headroom/platform";
+import { isAt } from "./open-files.ts";
 import { changedObject, missingObject, unreachableStore } from "./object-store.ts";
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
 
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
 const PIECE_BYTES = 1024 * 1024;
 const PAGE = 1_000;
 const DEPTH_MAX = 64;
@@ -67,6 +72,8 @@ export class FileStore implements ObjectStore {
     try {
       const uri = `file://${this.#pathOf(object.key)}`;
       if (tagOf(await file.stat({ bigint: true })) !== object.tag) throw changedObject(uri);
+      if (!(await isAt(file, path.join(await this.#root(), object.key))))
+        throw this.#refusal(object.key, "is behind a link");
       for (let at = from; at < to;) {
         signal.throwIfAborted();
         const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, to - at));
@@ -81,44 +88,83 @@ export class FileStore implements ObjectStore {
   }
 
   async write(key: string): Promise<ObjectWriting> {
-    const target = this.#pathOf(key);
+    const target = path.relative(this.#store.path, this.#pathOf(key));
     const id = `${process.pid}-${Date.now().toString(36)}-${Math.trunc(performance.now() * 1_000)}`;
-    const draft = path.join(this.#store.path, DRAFTS, id);
-    await mkdir(path.dirname(draft), { recursive: true });
-    const file = await open(draft, "wx", 0o644).catch((error: unknown) => {
-      throw this.#problem(error, key);
-    });
-    const abort = async (): Promise<void> => {
-      await file.close().catch(() => {});
-      await rm(draft, { force: true });
+    const known = async <Result>(done: Promise<Result>): Promise<Result> =>
+      done.catch((error: unknown) => {
+        throw error instanceof OperationalError ? error : this.#problem(error, key);
+      });
+    const file = await known(this.#inFolder([DRAFTS], (drafts) => open(path.join(drafts, id), "wx", 0o644)));
+    const finish = async (): Promise<void> => {
+      await file.sync();
+      await this.#inFolder(segmentsOf(path.dirname(target)), async (folder, handle) => {
+        await this.#inFolder([DRAFTS], (drafts) =>
+          rename(path.join(drafts, id), path.join(folder, path.basename(target))),
+        );
+        await handle.sync();
+      });
+      await file.close();
     };
     return {
       id,
       partBytes: this.partBytes,
-      part: async (number, data) => {
-        await file.write(data, 0, data.length, number * this.partBytes);
+      part: (number, data) => known(writeWhole(file, data, number * this.partBytes)),
+      complete: () => known(finish()),
+      abort: async () => {
+        await file.close().catch(() => {});
+        await this.abandon(key, id);
       },
-      complete: async () => {
-        await file.sync();
-        await file.close();
-        await mkdir(path.dirname(target), { recursive: true });
-        await rename(draft, target);
-        syncPath(path.dirname(target));
-      },
-      abort,
     };
   }
 
   async abandon(_: string, writing: string): Promise<void> {
-    if (/^[0-9a-z-]+$/.test(writing)) await rm(path.join(this.#store.path, DRAFTS, writing), { force: true });
+    if (!/^[0-9a-z-]+$/.test(writing)) return;
+    await this.#inFolder([DRAFTS], (drafts) => rm(path.join(drafts, writing), { force: true }));
   }
 
   close(): void {}
 
-  async #stat(key: string) {
+  #root(): Promise<string> {
+    return realpath(this.#store.path).catch((error: unknown) => {
+      throw this.#problem(error, "");
+    });
+  }
+
+  /** Creates the folder as needed. The path that `use` gets leads to it whatever happens to the names above. */
+  async #inFolder<Result>(
+    segments: readonly string[],
+    use: (folder: string, handle: FileHandle) => Promise<Result>,
+  ): Promise<Result> {
+    let handle = await open(await this.#root(), O_RDONLY | O_DIRECTORY);
     try {
-      return await lstat(this.#pathOf(key), { bigint: true });
+      for (const segment of segments) {
+        const child = path.join(held(handle), segment);
+        await mkdir(child).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "EEXIST") throw error;
+        });
+        const next = await open(child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "ENOTDIR" && error.code !== "ELOOP") throw error;
+          throw this.#refusal(segments.join("/"), "is a link or no folder");
+        });
+        await handle.close();
+        handle = next;
+      }
+      return await use(held(handle), handle);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #stat(key: string) {
+    const at = this.#pathOf(key);
+    try {
+      if (key !== "") {
+        const folder = await realpath(path.dirname(at));
+        if (folder !== path.join(await this.#root(), path.dirname(key))) throw this.#refusal(key, "is behind a link");
+      }
+      return await lstat(at, { bigint: true });
     } catch (error) {
+      if (error instanceof OperationalError) throw error;
       const { code } = error as NodeJS.ErrnoException;
       if (code === "ENOENT" || code === "ENOTDIR") return null;
       throw this.#problem(error, key);
@@ -152,3 +198,16 @@ const tagOf = ({
   readonly mtimeNs: bigint;
   readonly ino: bigint;
 }): string => `${size}-${mtimeNs}-${ino}`;
+
+/** The folder itself, whatever its path leads to by now. */
+const held = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;
+
+const segmentsOf = (folder: string): readonly string[] =>
+  folder.split("/").filter((each) => each !== "" && each !== ".");
+
+async function writeWhole(file: FileHandle, data: Buffer, at: number): Promise<void> {
+  for (let written = 0; written < data.length;) {
+    const { bytesWritten } = await file.write(data, written, data.length - written, at + written);
+    written += bytesWritten;
+  }
+}

@@ -175,10 +175,12 @@ class S3Store implements ObjectStore {
   #problem(error: unknown, key: string, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof OperationalError) return error;
-    const { name = "error", $metadata } = error as {
+    const { name: sent = "error", $metadata } = error as {
       readonly name?: string;
       readonly $metadata?: { readonly httpStatusCode?: number };
     };
+    // The service chooses it, and it is kept in the history.
+    const name = /^[\w.-]{1,64}$/.test(sent) ? sent : "an unknown code";
     const status = $metadata?.httpStatusCode;
     if (name === "NoSuchBucket" || name === "InvalidBucketName")
       return new OperationalError(

@@ -2,7 +2,7 @@
  * Writes a file or directory to a store. The digest is computed from the very bytes that are sent, so that bytes which changed
  * meanwhile never get the name of others. Writings that a kill interrupted are abandoned by the next process.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { contentFiles, digestOfFiles, OperationalError } from "@headroom/platform";
 import { unreachableStore } from "../objects/object-store.ts";
 import type { ObjectWriting } from "../objects/object-store.ts";
+import { isAt } from "../objects/open-files.ts";
 import type { Transfer } from "./download.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -19,6 +20,9 @@ const AHEAD_MAX = 4;
 const TRIES_MAX = 6;
 const PAUSE_MS = 200;
 const PAUSE_MAX_MS = 5_000;
+/** Notes of this process begin with it: their writings go on, so nobody may abandon them. */
+const OWN_NOTES = randomUUID();
+let noteCount = 0;
 
 export interface UploadTarget {
   /** Key of the file, or of the directory without a slash at the end. */
@@ -28,7 +32,7 @@ export interface UploadTarget {
   readonly notesDir: string;
 }
 
-/** Resolves when every object is complete and has the expected digest. */
+/** Resolves when every object is complete and has the expected digest. `source` has no links. */
 export async function upload(transfer: Transfer, source: string, target: UploadTarget): Promise<void> {
   const files = await contentFiles(source, transfer.signal);
   if (files.length === 0)
@@ -42,6 +46,20 @@ export async function upload(transfer: Transfer, source: string, target: UploadT
   const { digest } = digestOfFiles(hashes);
   if (digest !== target.expected.digest)
     throw new OperationalError("contentChanged", `${source} changed while it was uploaded to ${transfer.uri}.`);
+  if (files[0] !== "") await checkAlone(transfer, target.key, files);
+}
+
+/** An upload of other bytes that failed can have left files there, and whoever reads the directory would read them too. */
+async function checkAlone({ store, signal, uri }: Transfer, key: string, files: readonly string[]): Promise<void> {
+  const own = new Set(files.map((name) => `${key}/${name}`));
+  for await (const page of store.list(`${key}/`, signal)) {
+    const strange = page.find((each) => !own.has(each.key));
+    if (strange === undefined) continue;
+    throw new OperationalError(
+      "strangeObject",
+      `${uri} has an object of an earlier upload, ${JSON.stringify(strange.key.slice(0, 200))}. Remove it from the store, and run the work again.`,
+    );
+  }
 }
 
 async function uploadFile(
@@ -53,12 +71,15 @@ async function uploadFile(
   const file = await open(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const stat = await file.stat();
-    if (!stat.isFile()) throw new OperationalError("unreadableContent", `${source} is no regular file any more.`);
+    // Work that still runs can put links in the place of directories. They could lead to any file of this user.
+    if (!stat.isFile() || !(await isAt(file, source)))
+      throw new OperationalError("unreadableContent", `${source} is no regular file any more.`);
+    const before = (await again(transfer, () => store.head(key, signal)))?.tag;
     const writing = await again(transfer, () => store.write(key, stat.size, signal));
     const note = await noteWriting(notesDir, key, writing);
     try {
       const hex = await sendParts(transfer, { file, size: stat.size, source }, writing);
-      await complete(transfer, writing, { key, size: stat.size });
+      await complete(transfer, writing, { key, size: stat.size, before });
       return { hex, bytes: stat.size };
     } catch (error) {
       await writing.abort().catch(() => {});
@@ -71,11 +92,14 @@ async function uploadFile(
   }
 }
 
-/** The answer of a store can be lost after it has completed the object, so the object itself decides. */
+/**
+ * The answer of a store can be lost after it has completed the object, so the object itself decides. One that was there
+ * before is no proof: an earlier upload can have left other bytes of the same size.
+ */
 async function complete(
   { store, signal, uri }: Transfer,
   writing: ObjectWriting,
-  { key, size }: { readonly key: string; readonly size: number },
+  { key, size, before }: { readonly key: string; readonly size: number; readonly before: string | undefined },
 ): Promise<void> {
   await again({ signal }, async () => {
     const failure = await writing.complete(signal).then(
@@ -83,8 +107,12 @@ async function complete(
       (error: unknown) => ({ error }),
     );
     const object = await store.head(key, signal);
-    if (object?.bytes === size) return;
-    if (failure !== null) throw failure.error;
+    if (object?.bytes === size && (failure === null || object.tag !== before)) return;
+    if (failure !== null) {
+      // The store knows the writing no longer. It is complete with the same tag as before, or lost: another upload finds out.
+      const isGone = failure.error instanceof OperationalError && failure.error.code === "objectMissing";
+      throw isGone ? unreachableStore(uri, "it has not confirmed the upload", failure.error) : failure.error;
+    }
     throw unreachableStore(uri, `it has ${object?.bytes ?? "no"} bytes of ${size} after the upload`);
   });
 }
@@ -165,7 +193,7 @@ async function again<Result>({ signal }: Pick<Transfer, "signal">, call: () => P
 }
 
 async function noteWriting(notesDir: string, key: string, { id }: ObjectWriting): Promise<string> {
-  const note = path.join(notesDir, createHash("sha256").update(key).digest("hex"));
+  const note = path.join(notesDir, `${OWN_NOTES}.${++noteCount}`);
   if (id === null) return note;
   await mkdir(notesDir, { recursive: true, mode: 0o700 });
   await writeFile(note, JSON.stringify({ key, id }), { mode: 0o600 });
@@ -175,6 +203,7 @@ async function noteWriting(notesDir: string, key: string, { id }: ObjectWriting)
 /** Abandons what killed processes left in a store. Notes stay if the store does not answer. */
 export async function abandonLeft(store: Transfer["store"], notesDir: string): Promise<void> {
   for (const name of await readdir(notesDir).catch(() => [])) {
+    if (name.startsWith(OWN_NOTES)) continue;
     const note = path.join(notesDir, name);
     const { key, id } = readNote(await readFile(note, "utf8").catch(() => ""));
     if (key !== "" && id !== "") await store.abandon(key, id);
