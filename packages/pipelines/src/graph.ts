@@ -148,7 +148,7 @@ function aliasFault(
 }
 
 /** Triggers name artifacts and aliases, and the pipeline does not make what starts it: it would never end. */
-function triggerProblems({ triggers = [], steps }: PipelineSpec): readonly GraphProblem[] {
+function triggerProblems({ team, triggers = [], steps }: PipelineSpec): readonly GraphProblem[] {
   return triggers.flatMap((trigger, at): GraphProblem[] => {
     if (trigger.kind !== "artifact" && trigger.kind !== "alias") return [];
     const text = trigger.kind === "artifact" ? trigger.artifact : trigger.alias;
@@ -156,10 +156,12 @@ function triggerProblems({ triggers = [], steps }: PipelineSpec): readonly Graph
     const example = trigger.kind === "artifact" ? "dataset:text" : "model:chat@production";
     const isFit = ref !== null && (trigger.kind === "artifact" ? ref.at === null : ref.at?.kind === "alias");
     if (!isFit) return [{ path: ["triggers", at, trigger.kind], message: `must be like ${example}, got ${text}` }];
+    // The team of the pipeline may be written out.
+    const title = artifactTitle(ref);
     const isMade =
-      ref.team === null &&
+      (ref.team ?? team) === team &&
       steps.some(({ spec, setAlias }) =>
-        trigger.kind === "alias" ? setAlias === text : spec?.produces?.includes(artifactTitle(ref)) === true,
+        ref.at?.kind === "alias" ? setAlias === `${title}@${ref.at.alias}` : spec?.produces?.includes(title) === true,
       );
     return isMade ? [{ path: ["triggers", at, trigger.kind], message: `the pipeline makes ${text} itself` }] : [];
   });

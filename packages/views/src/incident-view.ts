@@ -170,7 +170,12 @@ function timelineOf({ failures }: IncidentFacts, records: readonly IncidentRecor
     const hits = failure.hits.filter(({ team }) => readable === null || readable.has(team));
     const names = hits.length === 0 ? "" : `, hit ${hits.map(({ name }) => name).join(", ")}`;
     const begun = { atMs, sequence, text: `${what}${detail === "" ? "" : `: ${detail}`}${names}.` };
-    const back = node === "" ? "The executor answers again." : `Node ${node} is back, or was removed.`;
+    const back =
+      node === ""
+        ? "The executor answers again."
+        : isLost
+          ? `Node ${node} is back, or was removed.`
+          : `The faults of node ${node} are over.`;
     return backAtMs === null ? [begun] : [begun, { atMs: backAtMs, sequence, text: back }];
   });
   for (const { atMs, sequence, actor, annotation } of records)

@@ -170,13 +170,11 @@ function stepOf({ id, steps }: PipelineRun, key: string): StepRun {
   return own;
 }
 
+/** Drops the oldest run of the pipeline with the most, so that a busy pipeline pushes out no run of another one. */
 function dropOldest({ pipelineRuns }: State): void {
-  let endedCount = 0;
-  for (const run of pipelineRuns.values()) if (!isRunOpen(run)) endedCount++;
-  for (const run of pipelineRuns.values()) {
-    if (endedCount <= ENDED_RUNS_KEPT) return;
-    if (isRunOpen(run)) continue;
-    pipelineRuns.delete(run.id);
-    endedCount--;
-  }
+  const ended = [...pipelineRuns.values()].filter((run) => !isRunOpen(run));
+  if (ended.length <= ENDED_RUNS_KEPT) return;
+  const byPipeline = Map.groupBy(ended, ({ pipeline: { name } }) => name);
+  const [oldest] = [...byPipeline.values()].reduce((most, runs) => (runs.length > most.length ? runs : most));
+  if (oldest !== undefined) pipelineRuns.delete(oldest.id);
 }

@@ -65,7 +65,7 @@ export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPi
     return refused({ code: "pipelineNotTriggered", name, trigger: "webhook" });
   if (dates !== undefined && !declared.some((param) => param.name === DATE_PARAM))
     return refused({ code: "pipelineParam", name, param: DATE_PARAM, cause: "date" });
-  const earlier = command.trigger === "webhook" ? runOfWebhook(state, command) : null;
+  const earlier = command.trigger === "webhook" ? runOfWebhook(state, pipeline, command) : null;
   if (earlier !== null) return done({ kind: "pipelineRunsStarted", name, runIds: [earlier] });
   const runs = (dates ?? [null]).map((date) => ({
     params: date === null ? params : { ...params, [DATE_PARAM]: date },
@@ -89,13 +89,19 @@ const startOf = ({ trigger, key }: PipelineCommand<"startPipelineRun">): RunTrig
 /** The run that an earlier request of a webhook with the same id started; `null`: none is kept. */
 function runOfWebhook(
   { pipelineRuns }: ReadonlyState,
-  { name, key }: PipelineCommand<"startPipelineRun">,
+  { name, team }: PipelineSpec,
+  { key }: PipelineCommand<"startPipelineRun">,
 ): PipelineRunId | null {
   if (key === undefined) return null;
+  // Another team may have had a pipeline of the same name.
   for (const { id, pipeline, trigger } of pipelineRuns.values())
-    if (pipeline.name === name && trigger.kind === "webhook" && trigger.key === key) return id;
+    if (pipeline.name === name && pipeline.team === team && trigger.kind === "webhook" && trigger.key === key)
+      return id;
   return null;
 }
+
+/** Backfills and clocks have limits of their own: a long backfill must not stop the triggers. */
+const isTriggered = ({ kind }: RunTrigger): boolean => kind === "webhook" || kind === "artifact" || kind === "alias";
 
 /** As `runAdmissionFailure`, for a run that no user starts: a flood of them must leave room for other pipelines. */
 export function triggeredAdmissionFailure(
@@ -105,7 +111,7 @@ export function triggeredAdmissionFailure(
 ): Rejection | null {
   let count = 0;
   for (const run of state.pipelineRuns.values())
-    if (isRunOpen(run) && run.pipeline.name === pipeline.name && run.trigger.kind !== "manual") count++;
+    if (isRunOpen(run) && run.pipeline.name === pipeline.name && isTriggered(run.trigger)) count++;
   return count >= TRIGGERED_RUNS_MAX
     ? { code: "tooManyPipelines", of: "runs", count, maxCount: TRIGGERED_RUNS_MAX }
     : runAdmissionFailure(state, pipeline, stated, 1);

@@ -111,7 +111,7 @@ export interface ReadonlyState {
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
   /** Pipelines by name, in the order of definition. */
   readonly pipelines: ReadonlyMap<string, PipelineItem>;
-  /** Runs of pipelines in the order of creation: all that have not ended, and the newest `ENDED_RUNS_KEPT` that have. */
+  /** Runs of pipelines in the order of creation: all that have not ended, and at most `ENDED_RUNS_KEPT` that have. */
   readonly pipelineRuns: ReadonlyMap<PipelineRunId, PipelineRun>;
   /** Successful steps by cache key, the oldest first. There are at most `CACHED_STEPS_KEPT`. */
   readonly cachedSteps: ReadonlyMap<string, CachedStep>;

@@ -118,8 +118,11 @@ export class IncidentFold {
         break;
       case "nodeReturned":
       case "nodeRemoved":
-      case "nodeResumed":
         this.#end(event.nodeId, event.atMs);
+        break;
+      case "nodeResumed":
+        // A lost node can be resumed, too: it is back when it answers.
+        if (this.#openOf.get(event.nodeId)?.isLost === false) this.#end(event.nodeId, event.atMs);
         break;
       case "faultsReported":
         this.#report(sequence, event);
@@ -205,9 +208,21 @@ export class IncidentFold {
   ): void {
     const found = this.find(incident);
     const failure = found?.failures[0];
-    if (failure === undefined || failure.records.length >= RECORDS_MAX) return;
-    failure.records.push({ sequence, atMs, actor, annotation } satisfies IncidentRecord);
+    if (found === null || failure === undefined) return;
+    const { records } = failure;
+    records.push({ sequence, atMs, actor, annotation } satisfies IncidentRecord);
+    // Notes make room first, so that any number of them leaves an acknowledgement and the end.
+    if (records.length > RECORDS_MAX) {
+      const note = records.findIndex((each) => each.annotation.kind === "note");
+      records.splice(Math.max(0, note), 1);
+    }
+    if (annotation.kind === "resolve") this.#endFaults(found, atMs);
     this.#changed();
+  }
+
+  /** Faults have no end of their own. A fault after the resolution is a new failure, and no further report of the resolved one. */
+  #endFaults({ failures }: IncidentFacts, atMs: number): void {
+    for (const { node, isLost } of failures) if (node !== "" && !isLost) this.#end(node, atMs);
   }
 
   #changed(): void {

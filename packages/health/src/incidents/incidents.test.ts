@@ -1,4 +1,5 @@
 import { nodeId } from "@headroom/model";
+import type { EventOf } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { domainOfKey } from "./domains.ts";
 import { IncidentFold } from "./incident-fold.ts";
@@ -79,6 +80,63 @@ describe("incidents", () => {
     const [executor, leaf] = fleet.fold.incidents();
     expect(leaf?.failures.every(({ backAtMs }) => backAtMs === 9_000)).toBe(true);
     expect([domainOfKey(executor?.domain ?? "").level, executor?.extent.nodes]).toEqual(["executor", 32]);
+  });
+
+  const annotate = (
+    fleet: PlantedFleet,
+    incident: string,
+    annotation: EventOf<"incidentAnnotated">["annotation"],
+    atMs = 2_000,
+  ): void =>
+    fleet.apply({ kind: "incidentAnnotated", version: 1, atMs, incident, annotation, actor: "ann" });
+  const fault = (fleet: PlantedFleet, id: string, atMs: number): void =>
+    fleet.apply({
+      kind: "faultsReported",
+      version: 1,
+      atMs,
+      nodeId: nodeId(id),
+      faults: [{ code: "xid-79", severity: "critical", detail: "fell off the bus" }],
+      actor: "collector",
+    });
+
+  it("stay open when a lost node is resumed", () => {
+    const fleet = new PlantedFleet(32);
+    lose(fleet, ["n1"], 1_000);
+    fleet.apply({ kind: "nodeResumed", version: 1, atMs: 2_000, nodeId: nodeId("n1"), actor: "ann" });
+    expect(fleet.fold.incidents()[0]?.failures[0]?.backAtMs).toBeNull();
+    fleet.apply({ kind: "nodeReturned", version: 1, atMs: 3_000, nodeId: nodeId("n1") });
+    expect(fleet.fold.incidents()[0]?.failures[0]?.backAtMs).toBe(3_000);
+  });
+
+  it("are new ones for faults after a resolution, also after a restart", () => {
+    const fleet = new PlantedFleet(32);
+    fault(fleet, "n1", 1_000);
+    const [first] = fleet.fold.incidents();
+    annotate(fleet, first?.id ?? "", { kind: "resolve" });
+    const again = IncidentFold.restore(fleet.fold.stored());
+    fault(fleet, "n1", 90_000_000);
+    expect(fleet.fold.incidents().map(({ failures }) => failures.length)).toEqual([1, 1]);
+    again.apply(fleet.fold.sequence, {
+      kind: "faultsReported",
+      version: 1,
+      atMs: 90_000_000,
+      nodeId: nodeId("n1"),
+      faults: [{ code: "xid-79", severity: "critical", detail: "fell off the bus" }],
+      actor: "collector",
+    });
+    expect(again.incidents()).toEqual(fleet.fold.incidents());
+  });
+
+  it("keep the acknowledgement and the newest record, however many notes there are", () => {
+    const fleet = new PlantedFleet(32);
+    lose(fleet, ["n1"], 1_000);
+    const id = fleet.fold.incidents()[0]?.id ?? "";
+    annotate(fleet, id, { kind: "acknowledge" });
+    for (let at = 0; at < 250; at++) annotate(fleet, id, { kind: "note", text: `note ${at}` });
+    annotate(fleet, id, { kind: "resolve" });
+    const records = fleet.fold.find(id)?.failures[0]?.records ?? [];
+    expect(records.length).toBe(200);
+    expect([records[0], records.at(-1)].map((each) => each?.annotation.kind)).toEqual(["acknowledge", "resolve"]);
   });
 
   it("continue from what was stored", () => {

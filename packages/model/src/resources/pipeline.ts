@@ -231,7 +231,7 @@ export const OPEN_RUNS_MAX = 2_000;
 export const TRIGGERED_RUNS_MAX = 100;
 /** Maximum number of runs that start each other in a row, so that pipelines which trigger each other come to an end. */
 export const TRIGGER_DEPTH_MAX = 8;
-/** Runs that have ended, of which the newest are kept. */
+/** Runs that are kept after their end. Beyond it, the oldest of the pipeline with the most is dropped. */
 export const ENDED_RUNS_KEPT = 200;
 /** Successful steps by cache key, of which the newest are kept. */
 export const CACHED_STEPS_KEPT = 10_000;
