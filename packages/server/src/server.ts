@@ -111,6 +111,8 @@ export interface ControlPlaneOptions {
   readonly notifications?: readonly NotificationRule[];
   /** For tests: pauses between attempts to deliver a notification. */
   readonly notificationPausesMs?: readonly number[];
+  /** For tests: time in ms in which an incident gathers its failures before it is announced. */
+  readonly incidentSettleMs?: number;
   readonly log?: DriverLog;
   /** Called when the journal has failed and the process must end. Default: the process exits with 1. */
   readonly onFatal?: (error: Error) => void;
@@ -248,6 +250,22 @@ interface Opened {
   address(): string;
 }
 
+function incidentService(
+  { home, incidentSettleMs: settleMs }: ControlPlaneOptions,
+  { driver, notifier, log }: Opened,
+  nowMs: () => number,
+): IncidentService {
+  return new IncidentService({
+    home,
+    driver,
+    log,
+    nowMs,
+    announce: async (incident, what) =>
+      notifier.send(incidentMessage(incident, what, driver.status().sequence, nowMs())),
+    ...(settleMs === undefined ? {} : { settleMs }),
+  });
+}
+
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { home, host, hostNames = [], measuredRuns, readingsEveryMs } = options;
   const { driver, telemetry, executors, stores, notifier, token, log } = opened;
@@ -294,14 +312,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       nowMs,
       everyMs: readingsEveryMs,
     }),
-    incidents: new IncidentService({
-      home,
-      driver,
-      log,
-      nowMs,
-      announce: async (incident, what) =>
-        notifier.send(incidentMessage(incident, what, driver.status().sequence, nowMs())),
-    }),
+    incidents: incidentService(options, opened, nowMs),
     forecast: new ForecastService({ driver, nowMs }),
     execs: new ExecSessions(),
     mlflow: new MlflowService({

@@ -45,7 +45,8 @@ const sequenceOf = ({ id }: IncidentFacts): number => Number(id.slice(1));
 
 export function incidentView(facts: IncidentFacts, readable: Readable): Incident {
   const { id, domain, sameNodesAs, extent, failures } = facts;
-  const nodes = failures.flatMap(({ node }) => (node === "" ? [] : [String(node)]));
+  const newest = newestOfNodes(failures);
+  const nodes = newest.flatMap(({ node }) => (node === "" ? [] : [String(node)]));
   const records = recordsOf(facts);
   const acknowledged = records.find(({ annotation }) => annotation.kind === "acknowledge");
   const silences = records.flatMap(({ annotation }) => (annotation.kind === "silence" ? [annotation.untilMs] : []));
@@ -64,12 +65,12 @@ export function incidentView(facts: IncidentFacts, readable: Readable): Incident
     nodes: {
       inDomain: extent.nodes,
       failed: nodes.length,
-      notBack: failures.filter(({ node, backAtMs }) => node !== "" && backAtMs === null).length,
+      notBack: newest.filter(({ node, backAtMs }) => node !== "" && backAtMs === null).length,
       ids: nodes.slice(0, NODES_SHOWN_MAX),
     },
     accelerators: {
       inDomain: extent.accelerators,
-      failed: failures.reduce((sum, { accelerators }) => sum + accelerators, 0),
+      failed: newest.reduce((sum, { accelerators }) => sum + accelerators, 0),
     },
     work: work.slice(0, WORK_SHOWN_MAX),
     codes: [...new Set(failures.flatMap(({ codes }) => codes))].toSorted(),
@@ -79,6 +80,11 @@ export function incidentView(facts: IncidentFacts, readable: Readable): Incident
     timeline: timelineOf(facts, records, readable),
   };
 }
+
+/** A node can fail several times in one incident. */
+const newestOfNodes = (failures: readonly Failure[]): readonly Failure[] => [
+  ...new Map(failures.map((failure) => [failure.node, failure])).values(),
+];
 
 /** Teams with work that the incident hit. */
 export const teamsHit = ({ failures }: IncidentFacts): readonly string[] => [
@@ -116,17 +122,18 @@ function causeOf(failures: readonly Failure[]): Incident["cause"] {
 function titleOf({ domain, extent, failures }: IncidentFacts): string {
   const { level, path } = domainOfKey(domain);
   const name = path.join("/");
+  const nodeCount = newestOfNodes(failures).length;
   switch (causeOf(failures)) {
     case "executor":
       return `Executor ${name} is unreachable: ${plural(extent.nodes, "node")}`;
     case "faults":
       return level === "node"
         ? `Node ${name} has faults: ${failures[0]?.detail ?? ""}`
-        : `Faults in ${level} ${name}: ${plural(failures.length, "node")}`;
+        : `Faults in ${level} ${name}: ${plural(nodeCount, "node")}`;
     default:
       if (level === "node") return `Node ${name} lost: ${failures[0]?.detail ?? ""}`;
-      if (level === "fleet") return `${plural(failures.length, "node")} of no common domain lost`;
-      return `${level} ${name} lost: ${failures.length} of ${plural(extent.nodes, "node")}`;
+      if (level === "fleet") return `${plural(nodeCount, "node")} of no common domain lost`;
+      return `${level} ${name} lost: ${nodeCount} of ${plural(extent.nodes, "node")}`;
   }
 }
 

@@ -36,6 +36,19 @@ export function groupFailures(
   failures: readonly Failure[],
   sizes: ReadonlyMap<string, number>,
 ): readonly FailureGroup[] {
+  // A node that fails again and again counts once: it is no failure of its domain.
+  const byNode = Map.groupBy(failures, ({ node }) => node);
+  const nodes = [...byNode.values()].flatMap(([first]) => first ?? []);
+  const groups = groupNodes(nodes, sizes);
+  if (nodes.length === failures.length) return groups;
+  return groups.map((group) => ({
+    ...group,
+    failures: group.failures.flatMap(({ node }) => byNode.get(node) ?? []),
+  }));
+}
+
+/** Groups failures of different nodes. */
+function groupNodes(failures: readonly Failure[], sizes: ReadonlyMap<string, number>): readonly FailureGroup[] {
   const candidates = candidatesOf(failures, sizes);
   const taken = new Set<Failure>();
   const groups: FailureGroup[] = [];

@@ -253,12 +253,12 @@ export class IncidentFold {
 
   #ownDomain(failures: readonly Failure[]): string {
     const [only] = failures;
-    return failures.length === 1 && only !== undefined ? nodeDomain(only.node) : FLEET;
+    return only !== undefined && isOneNode(failures) ? nodeDomain(only.node) : FLEET;
   }
 
   #facts(domain: string, failures: readonly Failure[]): Omit<IncidentFacts, "sameNodesAs"> {
     const [only] = failures;
-    const isNode = failures.length === 1 && domain === nodeDomain(only?.node ?? "");
+    const isNode = isOneNode(failures) && domain === nodeDomain(only?.node ?? "");
     const extent =
       isNode && only !== undefined
         ? { nodes: 1, accelerators: only.accelerators }
@@ -276,6 +276,9 @@ export class IncidentFold {
     for (const failure of dropped?.failures ?? []) this.#openOf.delete(openKey(failure));
   }
 }
+
+const isOneNode = ([first, ...others]: readonly Failure[]): boolean =>
+  first !== undefined && others.every(({ node }) => node === first.node);
 
 const firstOf = (failures: readonly Failure[]): number => Math.min(...failures.map(({ sequence }) => sequence));
 

@@ -87,8 +87,7 @@ describe("incidents", () => {
     incident: string,
     annotation: EventOf<"incidentAnnotated">["annotation"],
     atMs = 2_000,
-  ): void =>
-    fleet.apply({ kind: "incidentAnnotated", version: 1, atMs, incident, annotation, actor: "ann" });
+  ): void => fleet.apply({ kind: "incidentAnnotated", version: 1, atMs, incident, annotation, actor: "ann" });
   const fault = (fleet: PlantedFleet, id: string, atMs: number): void =>
     fleet.apply({
       kind: "faultsReported",
@@ -98,6 +97,15 @@ describe("incidents", () => {
       faults: [{ code: "xid-79", severity: "critical", detail: "fell off the bus" }],
       actor: "collector",
     });
+
+  it("blame no switch for one node that fails again and again", () => {
+    const fleet = new PlantedFleet(64);
+    for (let at = 0; at < 16; at++) {
+      lose(fleet, ["n20"], 1_000 + at * 60_000);
+      fleet.apply({ kind: "nodeReturned", version: 1, atMs: 30_000 + at * 60_000, nodeId: nodeId("n20") });
+    }
+    expect(summaryOf(fleet.fold)).toEqual(["i67 node n20: 16"]);
+  });
 
   it("stay open when a lost node is resumed", () => {
     const fleet = new PlantedFleet(32);

@@ -48,6 +48,11 @@ export class IncidentService {
   readonly #closing = new AbortController();
   #fold: IncidentFold | null = null;
   readonly #announced: Map<string, Announcement>;
+  /** Announcements that were delivered or given up. The others are made again after a restart. */
+  readonly #delivered: Map<string, Announcement>;
+  #hasUnstored = false;
+  /** Sequence of the journal at the start. Before the fold has it, incidents that are over may look open. */
+  readonly #firstSequence: number;
   /** Whether an incident still gathers failures before it is announced. */
   #isWaiting = true;
   #seenRevision = -1;
@@ -62,7 +67,9 @@ export class IncidentService {
     this.#options = options;
     const stored = storedIn(path.join(options.home, FILE));
     this.#announced = new Map(stored?.announced);
+    this.#delivered = new Map(stored?.announced);
     const { sequence } = options.driver.status();
+    this.#firstSequence = sequence;
     try {
       if (stored !== null) this.#fold = IncidentFold.restore(stored.fold);
     } catch {
@@ -123,37 +130,60 @@ export class IncidentService {
 
   #look(): void {
     const { fold } = this;
-    if (this.#isWaiting || fold.revision !== this.#seenRevision) this.#announceAll();
+    const isReady = fold.sequence >= this.#firstSequence;
+    if (isReady && (this.#isWaiting || fold.revision !== this.#seenRevision)) this.#announceAll();
     const isDue = this.#options.nowMs() - this.#storedAtMs >= STORE_EVERY_MS;
     const isChanged =
-      fold.revision !== this.#storedRevision || fold.sequence - this.#storedSequence > STORE_AFTER_EVENTS;
+      this.#hasUnstored ||
+      fold.revision !== this.#storedRevision ||
+      fold.sequence - this.#storedSequence > STORE_AFTER_EVENTS;
     if (isDue && isChanged) this.#store();
   }
 
   #announceAll(): void {
-    const { nowMs, announce, log, settleMs = SETTLE_MS } = this.#options;
     this.#isWaiting = false;
     this.#seenRevision = this.fold.revision;
+    const byId = new Map<string, IncidentFacts>();
     for (const incident of this.fold.incidents()) {
-      const before = this.#announced.get(incident.id);
-      const what = phaseOf(incident) === "open" ? "opened" : "ended";
-      if (before === what || before === "ended") continue;
-      // An incident that ends before it was announced is announced as ended only if its opening was.
-      if (before === undefined && what === "ended") continue;
-      const firstAtMs = Math.min(...incident.failures.map(({ atMs }) => atMs));
-      if (what === "opened" && nowMs() - firstAtMs < settleMs) this.#isWaiting = true;
-      else if (!isSilent(incident, nowMs())) {
-        this.#announced.set(incident.id, what);
-        announce(incident, what).catch((error: unknown) => {
-          if (this.#closing.signal.aborted) this.#announced.delete(incident.id);
-          else log.warn(`Incident ${incident.id} was not announced: ${String(error)}`);
-        });
+      for (const { sequence } of incident.failures) byId.set(`i${sequence}`, incident);
+      if (phaseOf(incident) === "open") this.#announceOpen(incident);
+    }
+    // Incidents can join after they were announced. The receiver hears the end of each under the id that it knows.
+    for (const [id, before] of this.#announced) {
+      const incident = byId.get(id);
+      if (before === "opened" && incident !== undefined && phaseOf(incident) !== "open")
+        this.#announce({ ...incident, id }, "ended");
+    }
+    for (const announced of [this.#announced, this.#delivered])
+      for (const id of announced.keys()) {
+        if (announced.size <= ANNOUNCED_MAX) break;
+        announced.delete(id);
       }
-    }
-    for (const id of this.#announced.keys()) {
-      if (this.#announced.size <= ANNOUNCED_MAX) break;
-      this.#announced.delete(id);
-    }
+  }
+
+  /** An incident that has ended opens again with the next failure of its cause. */
+  #announceOpen(incident: IncidentFacts): void {
+    const { nowMs, settleMs = SETTLE_MS } = this.#options;
+    const before = this.#announced.get(incident.id);
+    if (before === "opened") return;
+    const times = incident.failures.map(({ atMs }) => atMs);
+    const sinceMs = before === undefined ? Math.min(...times) : Math.max(...times);
+    if (nowMs() - sinceMs < settleMs || isSilent(incident, nowMs())) this.#isWaiting = true;
+    else this.#announce(incident, "opened");
+  }
+
+  #announce(incident: IncidentFacts, what: Announcement): void {
+    const { announce, log } = this.#options;
+    const { id } = incident;
+    this.#announced.set(id, what);
+    announce(incident, what)
+      .then(() => {
+        this.#delivered.set(id, what);
+        this.#hasUnstored = true;
+      })
+      .catch((error: unknown) => {
+        if (!this.#closing.signal.aborted) log.warn(`Incident ${id} was not announced: ${String(error)}`);
+      });
   }
 
   #store(): void {
@@ -162,9 +192,10 @@ export class IncidentService {
     this.#storedRevision = fold.revision;
     this.#storedSequence = fold.sequence;
     this.#storedAtMs = this.#options.nowMs();
+    this.#hasUnstored = false;
     const file = path.join(home, FILE);
     try {
-      const stored: Stored = { fold: fold.stored(), announced: [...this.#announced] };
+      const stored: Stored = { fold: fold.stored(), announced: [...this.#delivered] };
       writeFileSync(`${file}.${process.pid}`, JSON.stringify(stored), { mode: 0o600 });
       renameSync(`${file}.${process.pid}`, file);
     } catch (error) {
@@ -181,7 +212,8 @@ const isSilent = ({ failures }: IncidentFacts, nowMs: number): boolean =>
 function storedIn(file: string): Stored | null {
   try {
     const stored = JSON.parse(readFileSync(file, "utf8")) as Stored;
-    return typeof stored.fold === "string" && Array.isArray(stored.announced) ? stored : null;
+    const isSound = typeof stored.fold === "string" && stored.announced.every((each) => Array.isArray(each));
+    return isSound ? stored : null;
   } catch {
     return null;
   }

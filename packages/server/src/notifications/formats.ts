@@ -48,6 +48,9 @@ const escapedForCard = (text: string): string => text.replaceAll(/[\\`*_[\]()<>#
 const subjectOf = ({ incident, workload, team, sequence }: NotificationMessage): string =>
   incident?.id ?? (workload === null ? `${team} ${sequence}` : workload.id);
 
+/** Alertmanager ends an alert without an end after `resolve_timeout`, which is five minutes by default. */
+const OPEN_ALERT_MS = 30 * 86_400_000;
+
 /** An alert of Alertmanager's API v2: https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml. */
 function alertOf(message: NotificationMessage): object {
   const { incident, kinds, team, workload, sentence, atMs } = message;
@@ -59,14 +62,17 @@ function alertOf(message: NotificationMessage): object {
     subject: subjectOf(message),
     ...(team === "" ? {} : { team }),
     ...(workload === null ? {} : { workload: workload.name }),
-    ...(incident === undefined ? {} : { domain: incident.domain }),
   };
-  const startedAtMs = incident?.startedAtMs ?? atMs;
+  const annotations = { summary: titleOf(message), description: sentence };
+  if (incident === undefined) return { labels, annotations, startsAt: new Date(atMs).toISOString() };
+  const { domain, what, startedAtMs, endedAtMs } = incident;
+  const endsAtMs = what === "ended" ? (endedAtMs ?? atMs) : atMs + OPEN_ALERT_MS;
   return {
     labels,
-    annotations: { summary: titleOf(message), description: sentence },
+    // The domain of an incident can grow. As a label it would make the end another alert, and the first would stay.
+    annotations: { ...annotations, domain },
     startsAt: new Date(startedAtMs).toISOString(),
-    ...(incident?.what === "ended" ? { endsAt: new Date(incident.endedAtMs ?? atMs).toISOString() } : {}),
+    endsAt: new Date(endsAtMs).toISOString(),
   };
 }
 

@@ -163,6 +163,17 @@ export function isWanted(
   return teams.some((each) => isWithin(state, each, team));
 }
 
+/** The message as the rule may have it: a rule of a team names no other teams. */
+export function messageFor(
+  { team }: NotificationRule,
+  message: NotificationMessage,
+  { state }: Engine,
+): NotificationMessage {
+  const { incident } = message;
+  if (incident === undefined || team === undefined) return message;
+  return { ...message, incident: { ...incident, teams: incident.teams.filter((each) => isWithin(state, each, team)) } };
+}
+
 function isWithin(state: Engine["state"], name: string, team: string): boolean {
   const seen = new Set<string>();
   for (let at: string | null = name; at !== null && !seen.has(at);) {

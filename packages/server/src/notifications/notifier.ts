@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { deliver } from "./deliver.ts";
-import { isWanted, messageOf } from "./message.ts";
+import { isWanted, messageFor, messageOf } from "./message.ts";
 import type { NotificationMessage } from "./message.ts";
 import type { NotificationRule } from "./rules.ts";
 
@@ -73,9 +73,11 @@ export class Notifier {
    */
   async send(message: NotificationMessage): Promise<void> {
     const wanted = await this.#options.driver.read((engine) =>
-      this.#queues.filter((queue) => isWanted(queue.rule, message, engine)),
+      this.#queues.flatMap((queue) =>
+        isWanted(queue.rule, message, engine) ? [{ queue, own: messageFor(queue.rule, message, engine) }] : [],
+      ),
     );
-    await Promise.all(wanted.map((queue) => queue.settled(message)));
+    await Promise.all(wanted.map(({ queue, own }) => queue.settled(own)));
     this.#closing.signal.throwIfAborted();
   }
 
