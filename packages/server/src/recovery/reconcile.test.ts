@@ -13,7 +13,7 @@ import type { ExecutorReport } from "./reconcile.ts";
 /**
  * A node of four slots with three workloads: w1 runs, w2 was launched and has not reported yet, w3 is being stopped.
  */
-async function scene(): Promise<{ engine: Engine; node: NodeSpec }> {
+async function scene(produces: readonly string[] = []): Promise<{ engine: Engine; node: NodeSpec }> {
   const home = temporaryDirectory();
   const executor = new FileExecutor({ directory: home, slots: 4, runMs: 1 });
   const { sites, pools, nodes } = await executor.inventory();
@@ -34,7 +34,9 @@ async function scene(): Promise<{ engine: Engine; node: NodeSpec }> {
     { kind: "apply", actor: "test", idempotencyKey: null, sites, pools, teams: [], workloads: [] },
     { kind: "nodeSeen", node },
   );
-  receive(...["w1", "w2", "w3"].map((name) => submit(testSpec(name))));
+  receive(
+    ...["w1", "w2", "w3"].map((name) => submit({ ...testSpec(name), ...(produces.length === 0 ? {} : { produces }) })),
+  );
   receive({ kind: "attemptRunning", attemptId: "w1.1" }, { kind: "attemptRunning", attemptId: "w3.1" });
   receive({ kind: "stopWorkload", actor: "test", idempotencyKey: null, workloadId: "w3" });
   expect([...engine.state.attempts.values()].map(({ id, phase }) => `${id} ${phase}`)).toEqual([
@@ -57,6 +59,17 @@ const report = (node: NodeSpec, ...attempts: readonly KnownAttempt[]): readonly 
 ];
 
 describe("after a restart", () => {
+  it("leaves the end of work that made artifacts to its executor, which has read them", async () => {
+    const { engine, node } = await scene(["model:chat"]);
+    const ended = (code: number): KnownAttemptPhase => ({
+      kind: "ended",
+      endedAtMs: 0,
+      exits: [{ kind: "exited", worker: 0, code }],
+    });
+    const { observations } = reconcile(engine.state, report(node, known("w1.1", ended(0)), known("w2.1", ended(1))));
+    expect(observations.slice(0, 2).map(({ kind }) => kind)).toEqual(["attemptRunning", "attemptExited"]);
+  });
+
   it("adopts what runs, without asking for anything", async () => {
     const { engine, node } = await scene();
     const running = { kind: "running" } as const;

@@ -6,7 +6,16 @@
  */
 import { executorOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
-import type { Attempt, AttemptId, Effect, ExecutorId, NodeId, NodeSpec, Observation } from "@headroom/model";
+import type {
+  Attempt,
+  AttemptId,
+  Effect,
+  ExecutorId,
+  NodeId,
+  NodeSpec,
+  Observation,
+  WorkerExit,
+} from "@headroom/model";
 import type { KnownAttempt } from "@headroom/executors";
 import { labelled } from "../node-labels.ts";
 
@@ -36,7 +45,7 @@ export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport
     for (const attempt of report.attempts)
       if (isOwn(state, report.id, attempt.attemptId)) {
         known.add(attempt.attemptId);
-        observations.push(...observationsOf(attempt));
+        observations.push(...observationsOf(state, attempt));
       } else if (mayRun(attempt)) effects.push(stopOf(attempt.attemptId, report.id));
   }
   // Attempts of executors that did not answer, or that this control plane does not have, are unknown and stay as recorded.
@@ -77,13 +86,15 @@ export function newestKnown(reports: readonly ExecutorReport[]): KnownAttempt | 
   return newest;
 }
 
-function observationsOf({ attemptId, phase }: KnownAttempt): readonly Observation[] {
+function observationsOf(state: ReadonlyState, { attemptId, phase }: KnownAttempt): readonly Observation[] {
   switch (phase.kind) {
     case "launching":
       return [];
     case "running":
       return [{ kind: "attemptRunning", attemptId }];
     case "ended":
+      // The executor reports this end with the artifacts, once it has read them. Ended without them, the work would have made nothing.
+      if (hasMade(state, attemptId, phase.exits)) return [{ kind: "attemptRunning", attemptId }];
       return [{ kind: "attemptExited", attemptId, exits: phase.exits }];
     case "lost": {
       const { detail, cause } = phase;
@@ -92,6 +103,13 @@ function observationsOf({ attemptId, phase }: KnownAttempt): readonly Observatio
     default:
       return phase satisfies never;
   }
+}
+
+/** Whether the attempt succeeded and its workload declares artifacts. */
+function hasMade({ attempts, workloads }: ReadonlyState, id: AttemptId, exits: readonly WorkerExit[]): boolean {
+  const attempt = attempts.get(id);
+  const produces = attempt === undefined ? [] : (workloads.get(attempt.workloadId)?.spec.produces ?? []);
+  return produces.length > 0 && exits.every((exit) => exit.kind === "exited" && exit.code === 0);
 }
 
 const mayRun = ({ phase }: KnownAttempt): boolean => phase.kind === "launching" || phase.kind === "running";
