@@ -210,12 +210,7 @@ export class NodeCache {
 
   #begin(key: string, wanted: WantedContent, found: FoundContent | null): Flight {
     const stop = new AbortController();
-    const result = this.#bring(key, wanted, found, stop.signal).finally(async () => {
-      const left = await bytesOnDisk(path.join(this.#drafts, key)).catch(() => 0);
-      this.#flights.delete(key);
-      this.#reserved.delete(key);
-      if (left > 0) this.#left.set(key, left);
-    });
+    const result = this.#fly(key, wanted, found, stop.signal);
     // Everybody may have left before it fails.
     result.catch(() => {});
     const flight = {
@@ -226,6 +221,17 @@ export class NodeCache {
     };
     this.#flights.set(key, flight);
     return flight;
+  }
+
+  async #fly(key: string, wanted: WantedContent, found: FoundContent | null, signal: AbortSignal): Promise<string> {
+    try {
+      return await this.#bring(key, wanted, found, signal);
+    } finally {
+      const left = await bytesOnDisk(path.join(this.#drafts, key)).catch(() => 0);
+      this.#flights.delete(key);
+      this.#reserved.delete(key);
+      if (left > 0) this.#left.set(key, left);
+    }
   }
 
   #tell(key: string, staged: StagedBytes): void {
