@@ -1,5 +1,6 @@
 /** The journal's events in the form in which they are streamed: every event as it was recorded, with its sequence. */
 import { z } from "zod";
+import { evictionPlan, evictionReason, nodeSpec, nomination } from "./event-parts.ts";
 import { executorModes } from "./executor.ts";
 import {
   calendarEntry,
@@ -47,59 +48,6 @@ const fact = <Kind extends string, Shape extends z.ZodRawShape>(
   shape: Shape,
 ): z.ZodObject<{ kind: z.ZodLiteral<Kind>; version: z.ZodInt; atMs: typeof instantMs } & Shape> =>
   z.object({ kind: z.literal(kind), version: z.int(), atMs: instantMs, ...shape });
-
-const nodeSpec = z
-  .object({
-    id: z.string(),
-    pool: z.string(),
-    fabric: z.array(z.string()),
-    acceleratorCount: count,
-    coresMilli: count,
-    memoryMib: count,
-    labels: z.record(z.string(), z.string()).optional(),
-    workersMax: count.optional(),
-    acceleratorGroups: z.array(count).optional(),
-  })
-  .meta({ id: "NodeSpec" });
-
-const evictionReason = z.enum(["preempted", "reclaimed", "migrated", "incomplete"]);
-
-/** The rule by which a plan evicts a victim, and the shares of both teams before and after. */
-export const evictionPlan = z
-  .object({
-    workloadId: z.string(),
-    task: count,
-    reason: evictionReason,
-    victims: z.array(
-      z.object({
-        attemptId: z.string(),
-        keeps: count,
-        team: z.string(),
-        teamShareBeforeMilli: count,
-        teamShareAfterMilli: count,
-        ground: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
-        migrates: z.literal(true).optional(),
-      }),
-    ),
-    preemptor: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
-    pairsGathered: count.optional(),
-  })
-  .meta({ id: "EvictionPlan" });
-
-const nomination = z
-  .object({
-    attemptId: z.string(),
-    workloadId: z.string(),
-    task: count,
-    number: count,
-    acceleratorType: z.string(),
-    workers: z.array(workerAllocation),
-    growth: z.boolean(),
-    atMs: instantMs,
-    notBeforeMs: instantMs.optional(),
-    afterAttempt: z.string().optional(),
-  })
-  .meta({ id: "Nomination" });
 
 const waitsFor = z.union([
   z.object({ workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) }),
@@ -512,4 +460,3 @@ export const eventEnvelope = z
 
 export type Event = z.output<typeof event>;
 export type EventEnvelope = z.output<typeof eventEnvelope>;
-export type EvictionPlan = z.output<typeof evictionPlan>;

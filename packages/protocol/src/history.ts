@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
-import { evictionPlan } from "./event.ts";
+import { evictionPlan } from "./event-parts.ts";
 
 export const historyItem = z
   .object({

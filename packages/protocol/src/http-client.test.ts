@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { createHttpClient, type HttpRequest, type HttpResponse } from "./http-client.ts";
+import { createHttpClient } from "./http-client.ts";
+import type { HttpRequest, HttpResponse } from "./http.ts";
 
 /** A response as `fetch` returns it when the server closes the connection in the middle of an answer. */
 function cutOff(pieces: readonly string[]): HttpResponse {

@@ -38,7 +38,10 @@ import type { PipelineReading } from "./pipeline-client.ts";
 import { proposalCommands, proposalReading } from "./proposal-client.ts";
 import type { ProposalReading } from "./proposal-client.ts";
 
-const fleetReading = (world: DemoWorld) => ({ ...orderReading(world), ...incidentReading(world) });
+const fleetReading = (world: DemoWorld) => {
+  const series: HeadroomClient["series"] = async (query) => world.subjects.view(query);
+  return { ...orderReading(world), ...incidentReading(world), series };
+};
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
   const refusal = views.levelRefusal(state, specs, declared);
@@ -267,7 +270,6 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
       views.wasteView(engine, query.workload ?? null, { telemetryOf: telemetry.newest.telemetryOf }),
     defragmentation: async () => views.defragmentationView(engine),
     capacityHistory: async () => world.capacity.history,
-    series: async (query) => world.subjects.view(query),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
     ...fleetReading(world),
