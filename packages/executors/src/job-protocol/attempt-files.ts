@@ -38,7 +38,6 @@ import {
   linkSync,
   openSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   utimesSync,
@@ -434,7 +433,7 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-function withFile<Result>(file: number, use: (file: number) => Result): Result {
+export function withFile<Result>(file: number, use: (file: number) => Result): Result {
   try {
     return use(file);
   } finally {
@@ -482,22 +481,3 @@ export const workerDirOf = (recordsDir: string, worker: number): string => path.
 export const progressMark = (progressFile: string): string => `HEADROOM_PROGRESS_FILE=${progressFile}`;
 /** Assignment that is in the environment of every process of one worker. */
 export const workerMarkOf = (workerId: string): string => `HEADROOM_WORKER_ID=${workerId}`;
-
-/** Maximum length of the part of a supervisor's output that a message quotes. */
-const LAST_WORDS_MAX = 300;
-
-/** A supervisor prints only errors. Returns its output as the end of a sentence, or an empty text if there is none. */
-export function supervisorLastWords({ supervisorLog }: AttemptFiles): string {
-  let text = "";
-  try {
-    const opened = openSync(supervisorLog, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    text = withFile(opened, (file) => {
-      const last = Buffer.alloc(4 * LAST_WORDS_MAX);
-      const read = readSync(file, last, 0, last.length, Math.max(0, fstatSync(file).size - last.length));
-      return last.toString("utf8", 0, read).trim();
-    });
-  } catch {
-    // The supervisor did not create its log.
-  }
-  return text === "" ? "" : ` It said: ${text.slice(-LAST_WORDS_MAX)}`;
-}

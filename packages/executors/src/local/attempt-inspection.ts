@@ -4,7 +4,8 @@
  */
 import type { LossCause } from "@headroom/model";
 import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "../job-protocol/attempt-files.ts";
-import { progressMark, supervisorLastWords, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { progressMark, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { supervisorLastWords } from "../job-protocol/supervisor-words.ts";
 import { recordLost } from "../job-protocol/lost-attempt.ts";
 import { groupsOfAttempt } from "../processes/isolation/cgroups.ts";
 import { removeScratch } from "../processes/isolation/scratch.ts";

@@ -5,7 +5,8 @@ import { attemptEnvironments, checkpointDirOf } from "../job-protocol/attempt-en
 import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
 import type { LaunchRecord, LogLimits } from "../job-protocol/attempt-files.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
-import { supervisorLastWords, syncDirectory } from "../job-protocol/attempt-files.ts";
+import { syncDirectory } from "../job-protocol/attempt-files.ts";
+import { supervisorLastWords } from "../job-protocol/supervisor-words.ts";
 import { inspectAttempt, killAttempt, ringSupervisor } from "./attempt-inspection.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";

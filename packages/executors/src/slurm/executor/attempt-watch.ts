@@ -7,7 +7,7 @@ import { watch } from "node:fs";
 import type { AttemptId, LossCause, NodeId } from "@headroom/model";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import type { AttemptFiles, GangPart } from "../../job-protocol/attempt-files.ts";
-import { supervisorLastWords } from "../../job-protocol/attempt-files.ts";
+import { supervisorLastWords } from "../../job-protocol/supervisor-words.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
 import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
