@@ -56,6 +56,7 @@ import { ForecastService } from "./forecast/forecast-service.ts";
 import { PlanService } from "./plan/plan-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
+import { exitSoon } from "./exit-soon.ts";
 import { AcceleratorSampler } from "./telemetry/accelerator-sampler.ts";
 import { Telemetry, telemetryDefaults } from "./telemetry/telemetry.ts";
 import type { TelemetryRules } from "./telemetry/telemetry-messages.ts";
@@ -490,12 +491,4 @@ function announce(home: string, url: string, tls: TlsPair | null): void {
 function productVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(path.join(import.meta.dirname, "../package.json"), "utf8"));
   return (manifest as { readonly version: string }).version;
-}
-
-/** Time in ms for answers to requests in flight to reach their sockets. No decisions are made in this time. */
-const LAST_ANSWERS_MS = 1_000;
-
-function exitSoon(error: Error): void {
-  process.stderr.write(`The control plane ends: ${error.message}\n`);
-  setTimeout(() => process.exit(1), LAST_ANSWERS_MS);
 }

@@ -39,6 +39,7 @@ import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
 import { aloneHead, bodiesFull, errorAnswer, filesFail, usageFails } from "./own-messages.ts";
+import { observeLatencies } from "./observe-latencies.ts";
 import { admit, admitStored, type Admitted, type Message } from "./admission.ts";
 import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
@@ -487,25 +488,4 @@ function kindOf(status: number): ApiError["kind"] {
   if (status === 408) return "timeout";
   if (status === 413) return "tooLarge";
   return status === 503 ? "overloaded" : "badRequest";
-}
-
-function observeLatencies(
-  pool: Pool | undefined,
-  { record, replicaId, decision, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
-): void {
-  if (!isStream || firstByteAtMs === 0 || record.outcome !== "completed") return;
-  const perTokenMs =
-    record.completionTokens > 1 ? (endedAtMs - firstByteAtMs) / (record.completionTokens - 1) : Number.NaN;
-  const firstTokenMs = firstByteAtMs - startedAtMs;
-  pool?.latencies.observe({ endedAtMs, firstTokenMs, perTokenMs });
-  if (pool?.split === undefined) return;
-  // A replica that does not report its cache is trusted to have what the router expects there.
-  const cachedTokens = record.cachedTokens > 0 ? record.cachedTokens : (decision?.cachedTokens ?? 0);
-  pool.split.observe({
-    replicaId,
-    firstTokenMs,
-    perTokenMs,
-    uncachedTokens: record.promptTokens - cachedTokens,
-    busyCount: 1 + (pool.replicas.get(replicaId)?.requestCount ?? 0),
-  });
 }
