@@ -26,7 +26,8 @@ export function healthEventSentence(event: HealthEvent): string {
 function annotationSentence({
   actor,
   incident,
-  annotation, atMs,
+  annotation,
+  atMs,
 }: HealthEvent & { readonly kind: "incidentAnnotated" }): string {
   switch (annotation.kind) {
     case "acknowledge":

@@ -17,7 +17,10 @@ Examples:
   journalctl -k -o json | headroom health read - --json`,
   arguments: [{ syntax: "<file>", description: "log file; -: standard input", complete: "file" }],
   options: [
-    { flags: "--report <node>", description: "also report the faults for this node; at most 100 different ones" },
+    {
+      flags: "--report <node>",
+      description: "also report the faults for this node, at most 100 different ones (default: report none)",
+    },
     jsonOption,
   ],
   async run(context, { args, options }) {

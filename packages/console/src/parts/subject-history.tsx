@@ -35,7 +35,7 @@ export function SubjectHistory({ subject, title, unit, metrics }: SubjectHistory
   return (
     <>
       <div className="flex items-center justify-between gap-2 px-4 pt-2">
-        <h4 className="text-xs font-medium text-ink-3">{title}</h4>
+        <p className="text-xs font-medium text-ink-3">{title}</p>
         <Select
           label={`Period of ${title}`}
           value={period}

@@ -46,7 +46,8 @@ it("refuses what would break a rule, what has ended, and unknown fields", async 
   const { client } = live;
   const { workloadId } = await client.submitWorkload(held("two"));
   await expect(client.changeWorkload(workloadId, { minWorkers: 3 })).rejects.toMatchObject({ code: "invalidRequest" });
-  await expect(client.changeWorkload(workloadId, { run: "false" } as never)).rejects.toMatchObject({
+  await expect(client.changeWorkload(workloadId, { run: "false" })).rejects.toMatchObject({ code: "cannotChange" });
+  await expect(client.changeWorkload(workloadId, { gang: {} } as never)).rejects.toMatchObject({
     code: "invalidRequest",
   });
   await expect(client.changeWorkload(workloadId, {})).rejects.toMatchObject({ code: "invalidRequest" });

@@ -39,7 +39,16 @@ beforeAll(async () => {
   live = await startLive(temporaryHome());
   const { driver } = live;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const parts = { driver, gate, log, denials: new Denials(), executors: new Map(), notificationChannels: [] };
+  const storeService = { list: () => [] };
+  const parts = {
+    driver,
+    gate,
+    log,
+    denials: new Denials(),
+    executors: new Map(),
+    notificationChannels: [],
+    storeService,
+  };
   const plane = { ...parts, version: "test", startedAtMs: 0, address: () => "", nowMs: () => 0 };
   api = createApi({ plane: plane as unknown as ControlPlane, consoleDir: null });
 });

@@ -22,7 +22,6 @@ import * as limits from "../limits.ts";
 import * as names from "../names.ts";
 import { priority } from "../encoding/priority.ts";
 import * as quantities from "../notation/quantities.ts";
-import { writeDuration } from "../notation/quantities.ts";
 import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 import { sliceFaultsIn } from "./slices.ts";
 import { environment } from "./environment.ts";
@@ -31,6 +30,7 @@ import { model } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
 import { notify } from "./notify.ts";
 import { rollout } from "./rollout.ts";
+import { retries } from "./retries.ts";
 import { scale } from "./scale-targets.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts";
@@ -40,12 +40,6 @@ import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts"
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/.
  */
 export const DEFAULT_GRACE_TIMEOUT_MS = 30_000;
-/**
- * Default in ms of the longest wait before a retry. With the other defaults (three tries, a first wait of one second)
- * retries outlast a short fault of a node but do not hide a broken program.
- */
-const BACKOFF_MAX_MS = 300_000;
-
 /** A path on the nodes. It is absolute in the API; a manifest can contain a relative one. */
 const nodePath = notation.scalar({
   wire: names.absolutePath,
@@ -58,41 +52,6 @@ const nodePath = notation.scalar({
       : reading;
   },
 });
-
-const retries = record(
-  {
-    max: defaulted(notation.integer(0, limits.RETRIES_MAX), 2, {
-      description:
-        "Number of retries of a task after its own failures. Lost nodes do not count; an attempt that is lost because its records were modified does.",
-    }),
-    backoff: defaulted(notation.duration(0, limits.GRACE_MS_MAX), 1_000, {
-      wire: "backoffMs",
-      description: "Wait before the first retry; it doubles with each further one.",
-    }),
-    maxBackoff: defaulted(notation.duration(0, limits.DURATION_MS_MAX), BACKOFF_MAX_MS, {
-      wire: "backoffMaxMs",
-      description: "Maximum wait before a retry; if absent at least `backoff`.",
-    }),
-    quickFailure: optional(notation.duration(1, limits.GRACE_MS_MAX), {
-      wire: "quickFailureMs",
-      description:
-        "A task whose first attempt fails within this time of its start is not retried, because its command is wrong. `headroom run` sets 10s.",
-      examples: ["10s"],
-      otherwise: "every failure is retried",
-    }),
-  },
-  {
-    meant: { limit: "max", count: "max", delay: "backoff" },
-    wire: (shape) => z.strictObject(shape).meta({ id: "RetrySpec" }),
-    // If the first wait is above the default maximum, the maximum is raised to it, so that a user need not write both.
-    toWire: (wire, { backoff, maxBackoff: longest }) =>
-      longest === null ? { ...wire, backoffMaxMs: Math.max(backoff ?? 0, BACKOFF_MAX_MS) } : wire,
-    toManifest: (written, { backoffMs, backoffMaxMs }) =>
-      backoffMs > BACKOFF_MAX_MS && backoffMaxMs === BACKOFF_MAX_MS
-        ? { ...written, maxBackoff: writeDuration(backoffMaxMs) }
-        : written,
-  },
-);
 
 const everyTime = notation.duration(1_000, limits.DURATION_MS_MAX);
 

@@ -118,7 +118,7 @@ const numberCell = "px-4 py-2 text-right tabular-nums";
 function SetTable({ sets }: { readonly sets: HealthSummary["sets"] }): ReactElement {
   return (
     <Panel title="Comparable sets">
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Comparable sets">
+      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Nodes by set">
         <table aria-label="Comparable sets of nodes" className="w-full text-left">
           <thead className="text-xs text-ink-3">
             <tr>
@@ -156,7 +156,7 @@ function SetTable({ sets }: { readonly sets: HealthSummary["sets"] }): ReactElem
 function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }): ReactElement {
   return (
     <Panel title="Blast radius">
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Blast radius">
+      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Losses by domain">
         <table aria-label="Failure domains" className="w-full text-left">
           <thead className="text-xs text-ink-3">
             <tr>
