@@ -2,6 +2,8 @@
 import { FileStore } from "./objects/file-store.ts";
 import { PART_BYTES } from "./objects/object-store.ts";
 import type { ObjectStore } from "./objects/object-store.ts";
+import { readingRefusal } from "./objects/store-access.ts";
+import type { ReadAccess } from "./objects/store-access.ts";
 import { rootOf } from "./objects/store-declaration.ts";
 import type { PlaceDeclaration, StoreDeclaration } from "./objects/store-declaration.ts";
 import { FairTurns } from "./transfers/fair-turns.ts";
@@ -22,6 +24,8 @@ export interface StorePlace {
 interface StoreSetSetup {
   readonly declarations: () => readonly StoreDeclaration[];
   readonly readSecret: (reference: string) => string;
+  /** State directory of the control plane: no folder that overlaps it is read or written. */
+  readonly stateDir?: string;
   /** Size of the parts of large objects; default 16 MiB. S3 wants at least 5 MiB. */
   readonly partBytes?: number;
 }
@@ -59,6 +63,11 @@ export class StoreSet {
     return { declaration: found, key: `${prefix}${uri.slice(rootOf(found).length)}` };
   }
 
+  /** The reason for which work must not read the URI; `null`: it may. */
+  readingRefusal(uri: string, access: ReadAccess): string | null {
+    return readingRefusal(this.#places(), uri, access);
+  }
+
   async open(declaration: PlaceDeclaration): Promise<OpenStore> {
     const text = JSON.stringify(declaration);
     const known = this.#opened.get(declaration.name);
@@ -86,10 +95,11 @@ const isPlainUri = (uri: string): boolean =>
 
 async function connect(
   declaration: PlaceDeclaration,
-  { readSecret, partBytes = PART_BYTES }: StoreSetSetup,
+  { readSecret, stateDir, partBytes = PART_BYTES }: StoreSetSetup,
 ): Promise<OpenStore> {
   const turns = new FairTurns(declaration.concurrency);
-  if (declaration.type === "shared") return { declaration, turns, store: new FileStore(declaration, partBytes) };
+  if (declaration.type === "shared")
+    return { declaration, turns, store: new FileStore(declaration, partBytes, stateDir) };
   const { openS3Store } = await import("./objects/s3-store.ts");
   return { declaration, turns, store: await openS3Store(declaration, readSecret, partBytes) };
 }

@@ -13,7 +13,10 @@ sees it. The declaration is kept in stores.yaml in the state directory of the co
 Examples:
   headroom store add s3 lake --setting bucket=lake --setting endpoint=http://127.0.0.1:7480 \\
     --setting accessKey=file:/etc/headroom/lake.id --setting secretKey=file:/etc/headroom/lake.key
-  headroom store add shared nfs --setting path=/nfs/data --setting cached=true`,
+  headroom store add shared nfs --setting path=/nfs/data --setting cached=true \\
+    --setting 'readers=["*"]' --setting 'writers=["research","ops/night"]'
+
+Without readers and writers only the team default reads and writes.`,
   arguments: [
     { syntax: "<type>", description: "s3, shared or local", complete: ["s3", "shared", "local"] },
     nameArgument,

@@ -36,6 +36,8 @@ export async function addStore(
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
+const teamsText = (teams: unknown): string => (Array.isArray(teams) ? teams.map(textOf).join(",") : "");
+
 const settingsText = ({ settings }: Store): string =>
   Object.entries(settings)
     .map(([name, value]) => `${name}=${textOf(value)}`)
@@ -44,11 +46,20 @@ const settingsText = ({ settings }: Store): string =>
 export async function listStores(context: CommandContext, { json }: StoreCommandOptions): Promise<ExitCode> {
   const client = await context.connect();
   const { items } = await client.stores();
-  const columns = [{ title: "STORE", minWidth: 5 }, { title: "TYPE" }, { title: "PLACE" }, { title: "SITE" }];
+  const columns = [
+    { title: "STORE", minWidth: 5 },
+    { title: "TYPE" },
+    { title: "PLACE" },
+    { title: "READERS" },
+    { title: "WRITERS" },
+    { title: "SITE" },
+  ];
   const rows = items.map(({ name, type, place, settings }) => [
     name,
     type,
     printable(place),
+    printable(teamsText(settings["readers"])),
+    printable(teamsText(settings["writers"])),
     printable(textOf(settings["site"] ?? "")),
   ]);
   if (json === true) context.print(JSON.stringify({ items }, null, 2));

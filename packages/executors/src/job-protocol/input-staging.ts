@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
-import { parseArtifactRef, artifactTitle } from "@headroom/model";
+import { artifactTitle, nameOfId, parseArtifactRef } from "@headroom/model";
 import type { AttemptId, LaunchArtifact, LaunchGang, LossCause } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import type { NodeCache, StoreSet } from "@headroom/stores";
@@ -111,39 +111,35 @@ export class InputStaging {
     for (const artifact of launch.artifacts ?? []) {
       const { name, version = name, digest = null } = artifact;
       const { here, uri } = this.#placeOf(artifact);
-      if (uri !== null) refuseRule(launch, artifact);
+      refuseRule(launch, artifact);
+      if (uri !== null) this.#refuseAccess(launch, uri, artifact);
       artifacts.push({ ...artifact, path: uri === null ? here : await bring({ uri, name: version, digest }) });
     }
     const inputs: string[] = [];
     const { data } = launch.spec;
-    const given = { artifacts, rule: data?.rule };
-    for (const input of data?.inputs ?? []) inputs.push(await this.#input(input, given, bring));
+    for (const input of data?.inputs ?? []) inputs.push(await this.#input(input, { launch, artifacts }, bring));
     const spec = data?.inputs === undefined ? launch.spec : { ...launch.spec, data: { ...data, inputs } };
     return { launch: { ...launch, spec, ...(launch.artifacts === undefined ? {} : { artifacts }) }, staged };
   }
 
   async #input(
     input: string,
-    { artifacts, rule }: { readonly artifacts: readonly LaunchArtifact[]; readonly rule: string | undefined },
+    { launch, artifacts }: { readonly launch: LaunchGang; readonly artifacts: readonly LaunchArtifact[] },
     bring: (input: Input) => Promise<string>,
   ): Promise<string> {
     const ref = parseArtifactRef(input);
     if (ref !== null) return artifacts.find(({ name }) => name === artifactTitle(ref))?.path ?? input;
-    if (this.#isStaged(input)) {
-      this.#refuseUnknownRule(input, rule);
-      return bring({ uri: input, name: input, digest: null });
-    }
-    return pathOf(input);
+    this.#refuseAccess(launch, input, null);
+    return this.#isStaged(input) ? bring({ uri: input, name: input, digest: null }) : pathOf(input);
   }
 
-  /** Bytes that are named by their URI have no known rule, so those of the store count. */
-  #refuseUnknownRule(uri: string, rule: string | undefined): void {
-    const { name = "", rules = [] } = this.#source.stores.placeOf(uri)?.declaration ?? {};
-    if (rules.length === 0 || (rule !== undefined && rules.includes(rule))) return;
-    throw new StagingFailure(
-      `${uri} could not be staged. The store ${name} has data with rules (${rules.join(", ")}), and the workload has ${rule === undefined ? "none" : `the rule ${rule}`}. Set data.rule, or register the bytes and name the version.`,
-      "inputs",
-    );
+  /** The rights of the workload's team, and the rule of bytes that have none of their own. */
+  #refuseAccess({ spec }: LaunchGang, uri: string, artifact: LaunchArtifact | null): void {
+    const owner = artifact?.version === undefined ? null : nameOfId(artifact.version);
+    const version = owner === null ? null : { ...owner, rule: artifact?.rule };
+    const refusal = this.#source.stores.readingRefusal(uri, { team: spec.team, rule: spec.data?.rule, version });
+    if (refusal === null) return;
+    throw new StagingFailure(`${artifact?.version ?? uri} could not be staged. ${refusal}`, "inputs");
   }
 
   /** The URI from which the artifact is staged; `null`: it is on this machine, or in no declared store. */

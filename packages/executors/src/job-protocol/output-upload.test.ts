@@ -18,8 +18,10 @@ function declared(value: object): StoreDeclaration {
 }
 
 /** Uploads `work/model` to the store nfs. */
-async function stored(to: { readonly rule?: string } = {}) {
-  const declarations = [declared({ name: "nfs", type: "shared", path: path.join(folder, "nfs"), rules: ["internal"] })];
+async function stored(to: { readonly rule?: string; readonly team?: string } = {}) {
+  const declarations = [
+    declared({ name: "nfs", type: "shared", path: path.join(folder, "nfs"), rules: ["internal"], writers: ["lab"] }),
+  ];
   const stores = new StoreSet({ declarations: () => declarations, readSecret: () => "" });
   const outputs = new OutputUpload(stores, path.join(folder, "notes"));
   const file = path.join(folder, "work/model");
@@ -45,6 +47,11 @@ it("writes the bytes under their digest, with a rule that the store admits", asy
 
 it("refuses data whose rule the store does not admit, and writes nothing", async () => {
   expect((await stored({ rule: "restricted" })).problem).toContain("does not admit the data rule restricted");
+  expect(readdirSync(path.join(folder, "nfs"))).toEqual([]);
+});
+
+it("refuses work of a team that may not write to the store", async () => {
+  expect((await stored({ team: "other" })).problem).toContain("does not let the team other write");
   expect(readdirSync(path.join(folder, "nfs"))).toEqual([]);
 });
 

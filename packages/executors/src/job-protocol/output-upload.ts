@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArtifactRef } from "@headroom/model";
 import type { ReportedArtifact } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
-import { abandonLeft, rootOf, upload } from "@headroom/stores";
+import { abandonLeft, mayWrite, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
 import { readableIn } from "./made-artifacts.ts";
 import type { AttemptPlaces } from "./made-artifacts.ts";
@@ -63,7 +63,7 @@ export class OutputUpload {
       );
     const { store, turns } = await this.#stores.open(declaration);
     await this.#clear(to.store, store);
-    const within = `artifacts/${ref.kind}/${to.team}/${ref.name}/${digest.slice("sha256:".length)}`;
+    const within = uploadedKey({ ...ref, team: to.team }, digest.slice("sha256:".length));
     const uri = `${rootOf(declaration)}${within}`;
     const key = `${declaration.type === "s3" ? declaration.prefix : ""}${within}`;
     const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes: () => {} };
@@ -71,10 +71,15 @@ export class OutputUpload {
     return uri;
   }
 
-  #admitting({ store: name, rule }: UploadRecord): PlaceDeclaration {
+  #admitting({ store: name, team, rule }: UploadRecord): PlaceDeclaration {
     const declaration = this.#stores.named(name);
     if (declaration === null)
       throw new OperationalError("unknownStore", `No store ${name} is declared (headroom store add).`);
+    if (!mayWrite(declaration, team))
+      throw new OperationalError(
+        "notOpenToTeam",
+        `The store does not let the team ${team} write. Name another store in data.store, or add the team to its writers.`,
+      );
     if (rule !== undefined && !declaration.rules.includes(rule))
       throw new OperationalError(
         "ruleForbids",

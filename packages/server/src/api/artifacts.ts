@@ -1,11 +1,14 @@
 /** Artifacts: reads for the teams that the caller may see, and commands. */
 import type { ReadonlyState } from "@headroom/engine";
-import { artifactTitle } from "@headroom/model";
+import { artifactTitle, versionId } from "@headroom/model";
+import type { ArtifactChange, ArtifactName } from "@headroom/model";
+import { refuse } from "@headroom/protocol";
 import * as views from "@headroom/views";
 import { readableTeams } from "../auth/team-tree.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { ruleOfVersion } from "./stores.ts";
 
 type ArtifactCall = Pick<Call<"getArtifact">, "params" | "principal">;
 
@@ -52,7 +55,9 @@ export async function registerArtifact(
   plane: ControlPlane,
   call: Call<"registerArtifact">,
 ): Promise<Answer<"registerArtifact">> {
-  const wanted = views.registerArtifactCommand(call.body);
+  const asked = views.registerArtifactCommand(call.body);
+  const rule = ruleOfVersion(plane, asked.artifact);
+  const wanted = { ...asked, artifact: { ...asked.artifact, ...(rule === undefined ? {} : { rule }) } };
   const { artifact, number } = await command(plane, call, wanted, "artifactRegistered");
   return { artifact, ref: `${artifactTitle(wanted.artifact)}@${number}`, number };
 }
@@ -61,9 +66,32 @@ export async function changeArtifact(
   plane: ControlPlane,
   call: Call<"changeArtifact">,
 ): Promise<Answer<"changeArtifact">> {
-  const wanted = await ofArtifact(plane, call, (_state, found) =>
-    views.changeArtifactCommand(found.artifact, call.body),
-  );
+  const wanted = await ofArtifact(plane, call, (state, { artifact }) => {
+    const asked = views.changeArtifactCommand(artifact, call.body);
+    if (asked.change.kind === "place") checkPlace(plane, state, asked.artifact, asked.change);
+    return asked;
+  });
   const { artifact, number } = await command(plane, call, wanted, "artifactChanged");
   return { artifact, number };
+}
+
+/** A further place must admit the rule that the version has. A version without a rule cannot get one afterwards. */
+function checkPlace(
+  plane: ControlPlane,
+  state: ReadonlyState,
+  name: ArtifactName,
+  { number, place, removed }: ArtifactChange & { readonly kind: "place" },
+): void {
+  const version = state.artifactVersions.get(versionId(name, number));
+  if (removed === true || version === undefined) return;
+  const rule = ruleOfVersion(plane, {
+    ...name,
+    places: [place],
+    ...(version.rule === undefined ? {} : { rule: version.rule }),
+  });
+  if (rule === version.rule) return;
+  const message = `the store of ${place.uri} has data with the rule ${rule ?? ""}, and ${version.id} has none: register a new version with the rule`;
+  throw refuse("invalidRequest", `The place cannot be added. ${message}.`, {
+    errors: [{ pointer: "/change/place/uri", message }],
+  });
 }

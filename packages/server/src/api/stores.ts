@@ -1,9 +1,10 @@
 /** Declared stores, and the caches of inputs. */
-import { notAChoice, refuse } from "@headroom/protocol";
+import { DEFAULT_TEAM, notAChoice, refuse } from "@headroom/protocol";
 import type { ProblemError, WorkloadSpec } from "@headroom/protocol";
 import type { Store, StoreCacheList, StoreList, StoreRemoved, StoreDeclared } from "@headroom/protocol";
-import { readStore, rootOf, storeConflict } from "@headroom/stores";
-import type { StoreDeclaration } from "@headroom/stores";
+import type { ArtifactContent, ArtifactName } from "@headroom/model";
+import { contentRule, mayWrite, readingRefusal, readStore, rootOf, storeConflict } from "@headroom/stores";
+import type { PlaceDeclaration, StoreDeclaration } from "@headroom/stores";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -22,38 +23,50 @@ function storeResource(declaration: StoreDeclaration): Store {
   return { name, type, place: rootOf(declaration), settings };
 }
 
-interface StoringWork {
+interface WorkOfStores {
   /** JSON pointer of the workload in the request. */
   readonly pointer: string;
-  readonly spec: Partial<Pick<WorkloadSpec, "data" | "gang">>;
+  readonly spec: Partial<Pick<WorkloadSpec, "team" | "data" | "gang">>;
 }
 
-/** The refusal of the first `data.store` to which nothing could be uploaded, or `null`. */
+/** The refusal of the first workload that names a store without the right to it, or `null`. */
 export function storeRefusal(
   declared: readonly StoreDeclaration[],
-  specs: readonly StoringWork[],
+  specs: readonly WorkOfStores[],
 ): ProblemError | null {
   const places = declared.filter((each) => each.type !== "local");
   for (const { pointer, spec } of specs) {
-    const { store: name, rule } = spec.data ?? {};
-    if (name === undefined) continue;
-    const store = places.find((each) => each.name === name);
-    const message =
-      places.length === 0
-        ? `there is no store ${name}: none is declared (headroom store add)`
-        : store === undefined
-          ? notAChoice(
-              name,
-              places.map((each) => each.name),
-            )
-          : rule !== undefined && !store.rules.includes(rule)
-            ? `the store ${name} does not admit the data rule ${rule}`
-            : null;
-    if (message === null) continue;
-    const errors = [{ pointer: `${pointer}/data/store`, message }];
-    return refuse("invalidRequest", `The request is not valid. data.store: ${message}.`, { errors });
+    const written = writingRefusal(places, spec);
+    if (written !== null) return invalid(`${pointer}/data/store`, "data.store", written);
+    for (const [index, uri] of (spec.data?.inputs ?? []).entries()) {
+      const access = { team: spec.team ?? DEFAULT_TEAM, rule: spec.data?.rule, version: null };
+      const refusal = readingRefusal(places, uri, access);
+      if (refusal !== null) return invalid(`${pointer}/data/inputs/${index}`, "data.inputs", refusal);
+    }
   }
   return null;
+}
+
+const invalid = (pointer: string, field: string, message: string): ProblemError =>
+  refuse("invalidRequest", `The request is not valid. ${field}: ${message.replace(/\.$/, "")}.`, {
+    errors: [{ pointer, message }],
+  });
+
+function writingRefusal(places: readonly PlaceDeclaration[], { team, data }: WorkOfStores["spec"]): string | null {
+  const { store: name, rule } = data ?? {};
+  if (name === undefined) return null;
+  const store = places.find((each) => each.name === name);
+  if (places.length === 0) return `there is no store ${name}: none is declared (headroom store add)`;
+  if (store === undefined)
+    return notAChoice(
+      name,
+      places.map((each) => each.name),
+    );
+  if (!mayWrite(store, team ?? DEFAULT_TEAM))
+    return `the store ${name} does not let the team ${team ?? DEFAULT_TEAM} write; an administrator can add the team to its writers`;
+  return rule !== undefined && !store.rules.includes(rule)
+    ? `the store ${name} does not admit the data rule ${rule}`
+    : null;
 }
 
 export async function declareStore(
@@ -71,11 +84,28 @@ export async function declareStore(
   const known = storeService.list();
   if (known.length >= STORES_MAX && !known.some((each) => each.name === name))
     throw refuse("tooManyStores", `${known.length} stores are declared, and ${STORES_MAX} are possible.`);
-  const conflict = storeConflict(known, reading.declaration);
+  const conflict = storeConflict(known, reading.declaration) ?? storeService.stateConflict(reading.declaration);
   if (conflict !== null) throw refuse("storeConflict", conflict);
   const action = storeService.declare(reading.declaration);
   log.info(`The store ${name} is ${action} by ${call.actor ?? "an unknown user"}.`);
   return { name, action };
+}
+
+/**
+ * The rule of a version whose bytes lie in declared stores. Refuses places that the version's team cannot read, and rules
+ * that would take the bytes out of those of their store.
+ */
+export function ruleOfVersion(
+  { storeService }: ControlPlane,
+  artifact: ArtifactName & Pick<ArtifactContent, "places" | "rule">,
+): string | undefined {
+  const places = storeService.list().filter((each) => each.type !== "local");
+  const uris = artifact.places.map(({ uri }) => uri);
+  const found = contentRule(places, uris, { owner: artifact, rule: artifact.rule });
+  if (found.kind === "rule") return found.rule;
+  throw refuse("invalidRequest", `The version cannot be registered. ${found.message}.`, {
+    errors: [{ pointer: "/places", message: found.message }],
+  });
 }
 
 export async function removeStore(

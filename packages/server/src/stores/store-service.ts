@@ -2,7 +2,7 @@
  * The declared stores of a control plane: `stores.yaml` in the state directory, and the connections of executors. A change
  * applies to transfers that begin afterwards.
  */
-import { readStore, storeConflict, StoreSet } from "@headroom/stores";
+import { overlaps, readStore, storeConflict, StoreSet } from "@headroom/stores";
 import type { StoreDeclaration } from "@headroom/stores";
 import { readDocuments, writeDocuments } from "../declarations/document-file.ts";
 import { readSecret } from "../executors/secret-references.ts";
@@ -19,11 +19,17 @@ export class StoreService {
   constructor(home: string) {
     this.#home = home;
     this.#declarations = readStoreFile(home);
-    this.stores = new StoreSet({ declarations: () => this.#declarations, readSecret });
+    this.stores = new StoreSet({ declarations: () => this.#declarations, readSecret, stateDir: home });
   }
 
   list(): readonly StoreDeclaration[] {
     return this.#declarations;
+  }
+
+  /** The reason for which a folder is no store: it has the records and secrets of this control plane. */
+  stateConflict(declaration: StoreDeclaration): string | null {
+    if (declaration.type !== "shared" || !overlaps(declaration.path, this.#home)) return null;
+    return `${declaration.path} contains the state directory ${this.#home}, or lies in it. Name a folder beside it.`;
   }
 
   declare(declaration: StoreDeclaration): "created" | "changed" | "unchanged" {

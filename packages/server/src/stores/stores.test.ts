@@ -8,6 +8,8 @@ import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
 
 const server = new SmallS3Server();
 const home = temporaryHome();
+/** Folders of stores. They lie beside the state directory, never in it. */
+const folders = temporaryHome();
 let live: LiveControlPlane;
 let endpoint = "";
 
@@ -21,6 +23,7 @@ afterAll(async () => {
   await live.close();
   await server.close();
   removeHome(home);
+  removeHome(folders);
 });
 
 const settings = () => ({
@@ -148,17 +151,60 @@ describe("stores", () => {
   });
 
   it("do not give bytes by their URI from a store with rules to work without one of them", async () => {
-    const folder = path.join(home, "vault");
+    const folder = path.join(folders, "vault");
     mkdirSync(folder);
     writeFileSync(path.join(folder, "names"), "names");
     await live.client.declareStore("vault", {
       type: "shared",
       settings: { path: folder, cached: true, rules: ["restricted"] },
     });
-    expect(await run({ name: "raw", run: "true", data: { inputs: [`file://${folder}/names`] } })).toMatchObject({
+    const raw = { name: "raw", run: "true", data: { inputs: [`file://${folder}/names`] } };
+    await expect(run(raw)).rejects.toThrow(
+      "The store vault has data with rules (restricted), and the workload has none",
+    );
+  });
+
+  it("keep their rule on versions that are registered without one", async () => {
+    const names = { store: "vault", uri: `file://${path.join(folders, "vault")}/names`, state: "declared" } as const;
+    await live.client.registerArtifact({ ...version, kind: "dataset", name: "inherited", places: [names] });
+    expect(await live.client.getArtifactVersion("dataset:inherited@1")).toMatchObject({ rule: "restricted" });
+    expect(await run({ name: "take", run: "true", data: { inputs: ["dataset:inherited"] } })).toMatchObject({
       phase: "failed",
-      detail: expect.stringContaining("The store vault has data with rules (restricted), and the workload has none"),
+      detail: expect.stringContaining("Set data.rule: restricted in the workload"),
     });
+    await live.client.registerArtifact({ ...version, kind: "dataset", name: "plain", places: [place("text/v1")] });
+    await expect(
+      live.client.changeArtifact("dataset:plain", {
+        change: { kind: "place", number: 1, place: names },
+        reason: "why",
+      }),
+    ).rejects.toThrow("has none: register a new version with the rule");
+  });
+
+  it("are closed to teams that they do not list", async () => {
+    for (const name of ["lab", "guests"]) await live.client.apply({ teams: [{ name, parent: null, limit: {} }] });
+    await live.client.declareStore("lab", { type: "s3", settings: { ...settings(), bucket: "lab", readers: ["lab"] } });
+    const read = { name: "closed", run: "true", data: { inputs: ["s3://lab/x"] } };
+    await expect(run({ ...read, team: "guests" })).rejects.toThrow("The store lab is not open to the team guests");
+    await expect(run({ ...read, team: "lab", data: { store: "lab" } })).rejects.toThrow(
+      "does not let the team lab write",
+    );
+    // A version of the team names the bytes: the executor refuses what the submission cannot see.
+    const foreign = { store: "lab", uri: "s3://lab/x", state: "declared" } as const;
+    await live.client.registerArtifact({ ...version, team: "lab", kind: "dataset", name: "lab", places: [foreign] });
+    await expect(
+      live.client.registerArtifact({ ...version, team: "guests", kind: "dataset", name: "lab", places: [foreign] }),
+    ).rejects.toThrow("not open to the team guests");
+    expect(
+      await run({ name: "foreign", run: "true", team: "guests", data: { inputs: ["dataset:lab/lab"] } }),
+    ).toMatchObject({ phase: "failed", detail: expect.stringContaining("not open to the team guests") });
+  });
+
+  it("never contain the state directory", async () => {
+    for (const at of [home, path.dirname(home), path.join(home, "attempts")])
+      await expect(live.client.declareStore("state", { type: "shared", settings: { path: at } })).rejects.toThrow(
+        "contains the state directory",
+      );
   });
 
   it("are refused at the submission if they cannot take the artifacts", async () => {
@@ -170,7 +216,7 @@ describe("stores", () => {
   });
 
   it("leave artifacts unregistered that were not uploaded, and the history says why", async () => {
-    const folder = path.join(home, "gone");
+    const folder = path.join(folders, "gone");
     mkdirSync(folder);
     await live.client.declareStore("gone", { type: "shared", settings: { path: folder } });
     const { workloadId } = await live.client.submitWorkload({

@@ -10,6 +10,7 @@ import { OperationalError } from "@headroom/platform";
 import { isAt } from "./open-files.ts";
 import { changedObject, missingObject, unreachableStore } from "./object-store.ts";
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
+import { overlaps } from "./state-directory.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
@@ -23,10 +24,12 @@ type FolderDeclaration = Pick<PlaceDeclaration & { readonly type: "shared" }, "n
 
 export class FileStore implements ObjectStore {
   readonly #store: FolderDeclaration;
+  readonly #stateDir: string | undefined;
   readonly partBytes: number;
 
-  constructor(store: FolderDeclaration, partBytes: number) {
+  constructor(store: FolderDeclaration, partBytes: number, stateDir?: string) {
     this.partBytes = partBytes;
+    this.#stateDir = stateDir;
     this.#store = store;
   }
 
@@ -124,10 +127,16 @@ export class FileStore implements ObjectStore {
 
   close(): void {}
 
-  #root(): Promise<string> {
-    return realpath(this.#store.path).catch((error: unknown) => {
+  /** Checked with each use: a link above the folder can lead elsewhere by now. */
+  async #root(): Promise<string> {
+    const root = await realpath(this.#store.path).catch((error: unknown) => {
       throw this.#problem(error, "");
     });
+    if (this.#stateDir === undefined || !overlaps(root, this.#stateDir)) return root;
+    throw new OperationalError(
+      "badStore",
+      `The folder of the store ${this.#store.name} contains the state directory of the control plane, or lies in it. Declare another folder.`,
+    );
   }
 
   /** Creates the folder as needed. The path that `use` gets leads to it whatever happens to the names above. */

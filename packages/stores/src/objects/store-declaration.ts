@@ -7,10 +7,20 @@ const CONCURRENCY_DEFAULT = 8;
 /** Each transfer at once holds a buffer and a connection. */
 const CONCURRENCY_MAX = 64;
 const RULES_MAX = 64;
+const TEAMS_MAX = 256;
+/** The team of work that names none, so that one person can start without a declaration of teams. */
+const WRITERS_DEFAULT: readonly string[] = ["default"];
 
 const plainName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be at most 63 letters, digits, '.', '_' and '-'");
+
+const team = z
+  .string()
+  .max(1_024)
+  .regex(/^(?:\*|[A-Za-z0-9][A-Za-z0-9._-]{0,62}(?:\/[A-Za-z0-9][A-Za-z0-9._-]{0,62}){0,15})$/, {
+    message: "must be a team such as research/nlp, or * for every team",
+  });
 
 const reference = z
   .string()
@@ -52,6 +62,16 @@ const place = {
     .max(RULES_MAX)
     .default([])
     .meta({ description: "Data rules that the store admits. Data with another rule is never written to it." }),
+  readers: z
+    .array(team)
+    .max(TEAMS_MAX)
+    .default([])
+    .meta({ description: "Teams whose work can read the store, each with all teams below; `*`: every team." }),
+  writers: z
+    .array(team)
+    .max(TEAMS_MAX)
+    .default([...WRITERS_DEFAULT])
+    .meta({ description: "Teams whose work can also upload to it." }),
   concurrency: z
     .int()
     .min(1)

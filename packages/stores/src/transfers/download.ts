@@ -18,6 +18,11 @@ const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
 const TRIES_MAX = 6;
 const PAUSE_MS = 200;
 const PAUSE_MAX_MS = 5_000;
+/** A request that stays below this rate after `SLOW_AFTER_MS` counts as cut, so that a store that drips holds no turn. */
+const RATE_MIN_BYTES_S = 4_096;
+const SLOW_AFTER_MS = 15_000;
+/** A request gives its turn to a waiting transfer after this time, and goes on with its rest afterwards. */
+const TURN_MS = 30_000;
 
 export interface Transfer {
   readonly store: ObjectStore;
@@ -120,24 +125,28 @@ async function readPart(transfer: Transfer, part: Part, file: FileHandle): Promi
   for (let tries = 1; at < part.to; tries++) {
     const before = at;
     try {
-      at = await readOnce(transfer, { object, from: at, to: part.to }, file, (position) => (at = position));
+      const isWhole = await readOnce(transfer, { object, from: at, to: part.to }, file, (position) => (at = position));
+      // A turn that was passed on is no failure.
+      if (!isWhole) tries = 0;
     } catch (error) {
       transfer.signal.throwIfAborted();
       if (!(error instanceof OperationalError) || !error.retryable || error.code === "objectChanged") throw error;
-      if (at > before) tries = 1;
+      if (at > before && error.code !== "storeSlow") tries = 1;
       if (tries >= TRIES_MAX) throw error;
       await sleep(Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (tries - 1)), undefined, { signal: transfer.signal });
     }
   }
 }
 
+/** Returns false if the turn was passed on before the end of the range. */
 async function readOnce(
   { store, turns, holder, signal, onBytes, uri }: Transfer,
   { object, from, to }: ByteRange & { readonly object: StoredObject },
   file: FileHandle,
   onPosition: (position: number) => void,
-): Promise<number> {
+): Promise<boolean> {
   const giveBack = await turns.take(holder, signal);
+  const sinceMs = performance.now();
   let at = from;
   try {
     for await (const piece of store.read(object, { from, to }, signal)) {
@@ -146,13 +155,22 @@ async function readOnce(
       at += piece.length;
       onPosition(at);
       onBytes(piece.length);
+      const heldMs = performance.now() - sinceMs;
+      if (at < to && isTooSlow(at - from, heldMs)) throw slowStore(uri, (at - from) / (heldMs / 1_000));
+      if (at < to && heldMs >= TURN_MS && turns.areAwaited) return false;
     }
   } finally {
     giveBack();
   }
   if (at < to) throw unreachableStore(uri, `the answer ended ${to - at} bytes early`);
-  return at;
+  return true;
 }
+
+const isTooSlow = (bytes: number, heldMs: number): boolean =>
+  heldMs >= SLOW_AFTER_MS && bytes < (RATE_MIN_BYTES_S * heldMs) / 1_000;
+
+const slowStore = (uri: string, rate: number): OperationalError =>
+  new OperationalError("storeSlow", `${uri}: the store sends ${Math.round(rate)} bytes/s.`, { retryable: true });
 
 async function writeAll(file: FileHandle, piece: Uint8Array, at: number): Promise<void> {
   for (let written = 0; written < piece.length;) {

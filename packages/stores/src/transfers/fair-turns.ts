@@ -17,6 +17,11 @@ export class FairTurns {
     this.#capacity = capacity;
   }
 
+  /** Whether a transfer waits for a turn. */
+  get areAwaited(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Resolves with the function that gives the turn back. Rejects at the signal. */
   async take(holder: object, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();

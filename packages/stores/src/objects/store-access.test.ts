@@ -1,0 +1,80 @@
+/** Rights of teams: reading answers `yes` or the reason, by store, URI and work. */
+import { expect, it } from "vitest";
+import { contentRule, readingRefusal } from "./store-access.ts";
+import { readStore } from "./store-declaration.ts";
+import type { PlaceDeclaration } from "./store-declaration.ts";
+import { mayWrite } from "./store-rights.ts";
+
+function declared(value: object): PlaceDeclaration {
+  const reading = readStore({ kind: "store", type: "s3", accessKey: "env:A", secretKey: "env:B", ...value });
+  if (!reading.ok || reading.declaration.type === "local") throw new Error(JSON.stringify(reading));
+  return reading.declaration;
+}
+
+const own = declared({ name: "own", bucket: "own" });
+const lake = declared({ name: "lake", bucket: "lake", readers: ["research"], writers: ["ops"] });
+const inner = declared({
+  name: "inner",
+  bucket: "lake",
+  prefix: "raw/secret/",
+  writers: ["ops"],
+  rules: ["restricted"],
+});
+const open = declared({ name: "open", bucket: "open", readers: ["*"], rules: ["a", "b"] });
+const places = [own, lake, inner, open];
+
+const version = (team: string, rule?: string) => ({ kind: "model", team, name: "chat", rule });
+
+it.each([
+  // A store without lists is that of the team `default`.
+  ["s3://own/x", { team: "default" }, null],
+  ["s3://own/x", { team: "research" }, "not open to the team research"],
+  // A team includes the teams below it, and no team whose name only begins like it.
+  ["s3://lake/x", { team: "research/nlp" }, null],
+  ["s3://lake/x", { team: "research2" }, "not open to the team research2"],
+  ["s3://lake/x", { team: "ops" }, null],
+  ["s3://lake/x", { team: "default" }, "not open to the team default"],
+  // A directory above a store contains its bytes.
+  ["s3://lake/raw", { team: "ops", rule: "restricted" }, "s3://lake/raw contains the store inner"],
+  ["s3://lake/raw/secret/x", { team: "research" }, "The store inner is not open"],
+  ["s3://lake/raw/secret/x", { team: "ops" }, "data with rules (restricted), and the workload has none"],
+  ["s3://lake/raw/secret/x", { team: "ops", rule: "restricted" }, null],
+  ["s3://lake/raw2", { team: "research" }, null],
+  ["s3://open/x", { team: "any", rule: "c" }, "data with rules (a, b), and the workload has the rule c"],
+  // Uploaded artifacts are read by the name of a version of theirs.
+  ["s3://lake/artifacts/model/research/chat/12", { team: "research" }, "Name the version"],
+  ["s3://lake/artifacts", { team: "research" }, "Name the version"],
+  ["s3://lake//artifacts/model/research/chat/12", { team: "research" }, "Name the version"],
+  ["s3://lake/artifacts/model/research/chat/12", { team: "research", version: version("research") }, null],
+  ["s3://lake/artifacts/model/ops/chat/12", { team: "research", version: version("research") }, "Name the version"],
+  // The rule of a version counts in place of those of its store.
+  ["s3://open/x", { team: "any", version: version("any") }, "the workload has none"],
+  ["s3://open/x", { team: "any", rule: "a", version: version("any", "a") }, null],
+  ["s3://elsewhere/x", { team: "any" }, null],
+] as const)("%s for %j: %s", (uri, access, refusal) => {
+  const found = readingRefusal(places, uri, { version: null, ...access });
+  if (refusal === null) expect(found).toBeNull();
+  else expect(found).toContain(refusal);
+});
+
+it("lets only writers write", () => {
+  expect([mayWrite(lake, "ops/night"), mayWrite(lake, "research"), mayWrite(own, "default")]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+it.each([
+  ["s3://lake/raw/secret/x", "ops", undefined, { rule: "restricted" }],
+  ["s3://lake/raw", "ops", undefined, { message: expect.stringContaining("contains the store inner") }],
+  ["s3://lake/x", "research", undefined, { rule: undefined }],
+  ["s3://lake/x", "research", "own rule", { rule: "own rule" }],
+  ["s3://lake/x", "default", undefined, { message: expect.stringContaining("not open to the team default") }],
+  ["s3://open/x", "any", undefined, { message: expect.stringContaining("State the rule") }],
+  ["s3://open/x", "any", "b", { rule: "b" }],
+  ["s3://open/x", "any", "c", { message: expect.stringContaining("admits a, b, and the version has the rule c") }],
+  ["s3://lake/artifacts/model/ops/chat/1", "research", undefined, { message: expect.stringContaining("another name") }],
+])("a version at %s of %s with the rule %s", (uri, team, rule, outcome) => {
+  expect(contentRule(places, [uri], { owner: version(team), rule })).toMatchObject(outcome);
+});

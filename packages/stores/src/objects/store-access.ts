@@ -1,0 +1,88 @@
+/** Answers whether work, or a registration of an artifact, may use bytes that lie in stores. Refusals are sentences. */
+import { rootOf } from "./store-declaration.ts";
+import type { PlaceDeclaration } from "./store-declaration.ts";
+import { isUploaded, mayRead, uploadedKey } from "./store-rights.ts";
+
+/** A registered version, as far as rights depend on it. */
+interface VersionOwner {
+  readonly kind: string;
+  readonly team: string;
+  readonly name: string;
+}
+
+export interface ReadAccess {
+  /** Team of the work that reads. */
+  readonly team: string;
+  /** Data rule of that work. Absent: none. */
+  readonly rule?: string | undefined;
+  /** `null`: the bytes are named by their URI. */
+  readonly version: (VersionOwner & { readonly rule?: string | undefined }) | null;
+}
+
+/** The store with the longest place that contains the URI; `null`: none does. */
+function storeAround(places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null {
+  const found = places.filter((each) => uri.startsWith(rootOf(each)));
+  return found.toSorted((left, right) => rootOf(right).length - rootOf(left).length)[0] ?? null;
+}
+
+/** A directory above a store contains the bytes of that store, with rights and rules of their own. */
+function mixedRefusal(places: readonly PlaceDeclaration[], uri: string): string | null {
+  const folder = `${uri.replace(/\/+$/, "")}/`;
+  const inner = places.find((each) => rootOf(each).startsWith(folder));
+  return inner === undefined ? null : `${uri} contains the store ${inner.name}. Name a path within one store.`;
+}
+
+/** The reason for which the work must not read the URI; `null`: it may, or the URI is in no store. */
+export function readingRefusal(places: readonly PlaceDeclaration[], uri: string, access: ReadAccess): string | null {
+  const store = storeAround(places, uri);
+  return mixedRefusal(places, uri) ?? (store === null ? null : storeRefusal(store, uri, access));
+}
+
+function storeRefusal(store: PlaceDeclaration, uri: string, { team, rule, version }: ReadAccess): string | null {
+  if (!mayRead(store, team))
+    return `The store ${store.name} is not open to the team ${team}. Ask an administrator to add the team to readers of the store.`;
+  const key = uri.slice(rootOf(store).length);
+  if (isUploaded(key) && (version === null || !key.startsWith(uploadedKey(version, ""))))
+    return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
+  // Bytes without a rule of their own have those of their store.
+  if (version?.rule !== undefined || store.rules.length === 0) return null;
+  if (rule !== undefined && store.rules.includes(rule)) return null;
+  const has = rule === undefined ? "none" : `the rule ${rule}`;
+  return `The store ${store.name} has data with rules (${store.rules.join(", ")}), and the workload has ${has}. Set data.rule, or register the bytes with their rule and name the version.`;
+}
+
+export type ContentRule =
+  | { readonly kind: "rule"; readonly rule: string | undefined }
+  | { readonly kind: "refused"; readonly message: string };
+
+/**
+ * The rule of a version whose bytes lie at these places. A version without a rule inherits the rule of its store, so that no
+ * registration takes the rule off the bytes; a store with several rules does not say which one, so that is refused.
+ */
+export function contentRule(
+  places: readonly PlaceDeclaration[],
+  uris: readonly string[],
+  { owner, rule }: { readonly owner: VersionOwner; readonly rule: string | undefined },
+): ContentRule {
+  let found = rule;
+  for (const uri of uris) {
+    const mixed = mixedRefusal(places, uri);
+    if (mixed !== null) return refused(mixed.replace(/\.$/, ""));
+    const store = storeAround(places, uri);
+    if (store === null) continue;
+    const { name, rules } = store;
+    if (!mayRead(store, owner.team)) return refused(`${uri}: the store ${name} is not open to the team ${owner.team}`);
+    const key = uri.slice(rootOf(store).length);
+    if (isUploaded(key) && !key.startsWith(uploadedKey(owner, "")))
+      return refused(`${uri}: the store ${name} has an uploaded artifact of another name there`);
+    if (rules.length === 0) continue;
+    if (found === undefined && rules.length > 1)
+      return refused(`${uri}: the store ${name} has data with the rules ${rules.join(", ")}. State the rule`);
+    found ??= rules[0];
+    if (found !== undefined && !rules.includes(found))
+      return refused(`${uri}: the store ${name} admits ${rules.join(", ")}, and the version has the rule ${found}`);
+  }
+  return { kind: "rule", rule: found };
+}
+
+const refused = (message: string): ContentRule => ({ kind: "refused", message });
