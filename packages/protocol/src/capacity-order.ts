@@ -122,6 +122,13 @@ const automaticOrder = z
     ground: burstGround.omit({ workloads: true }).meta({ id: "OrderGround" }),
     nodeNames: z.array(z.string()).meta({ description: "Machines that the provisioner named; at most 1,000." }),
     detail: z.string().meta({ description: "The newest statement of the provisioner." }),
+    requestId: z.string().nullable().optional().meta({
+      description:
+        "The id under which the provisioner knows the order. null: not drawn yet; absent: it is known by its name.",
+    }),
+    missingCount: count.optional().meta({
+      description: "Nodes of a failed order that never joined, and whose machines may exist.",
+    }),
   })
   .meta({ id: "AutomaticOrder" });
 

@@ -177,7 +177,10 @@ export const event = z
       provisioner: z.string(),
       releaseAfterMs: z.int(),
       ground: burstGround,
+      requestId: z.null().optional(),
     }),
+    fact("capacityOrderIdentified", { name: z.string(), requestId: z.string() }),
+    fact("capacityOrderRestStopped", { name: z.string() }),
     fact("capacityOrderReported", {
       name: z.string(),
       phase: orderPhase,
@@ -186,7 +189,12 @@ export const event = z
       expectedAtMs: instantMs.optional(),
       priceMicroUsdPerHour: z.int().optional(),
     }),
-    fact("capacityOrderFailed", { name: z.string(), detail: z.string(), retryAtMs: instantMs }),
+    fact("capacityOrderFailed", {
+      name: z.string(),
+      detail: z.string(),
+      retryAtMs: instantMs,
+      missingCount: count.optional(),
+    }),
     fact("capacityNodesReleased", {
       name: z.string(),
       nodes: z.array(z.string()),

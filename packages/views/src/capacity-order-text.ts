@@ -79,6 +79,10 @@ export function orderEventSentence(event: OrderEvent): string {
       return decidedSentence(event);
     case "capacityOrderReported":
       return `The provisioner of order ${event.name} says that it is ${orderPhaseText(event.phase)}${because(event.detail)}.`;
+    case "capacityOrderIdentified":
+      return `The provisioner of order ${event.name} gets it as ${event.requestId}.`;
+    case "capacityOrderRestStopped":
+      return `No machine of order ${event.name} is left that did not join.`;
     case "capacityOrderFailed":
       return `Order ${event.name} failed${because(event.detail)}. No nodes are ordered for its pool before ${writeInstant(event.retryAtMs)}.`;
     case "capacityNodesReleased":

@@ -101,6 +101,8 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   capacityOrderEmptied: of("Nodes", "Capacity order gone"),
   capacityOrderDecided: of("Nodes", "Nodes ordered for waiting work"),
   capacityOrderReported: of("Nodes", "Provisioner reported"),
+  capacityOrderIdentified: of("Nodes", "Order has its id for the provisioner"),
+  capacityOrderRestStopped: of("Nodes", "Machines that never joined are gone"),
   capacityOrderFailed: of("Nodes", "Capacity order failed"),
   capacityNodesReleased: of("Nodes", "Extra nodes released"),
   hotSpareReserved: of("Nodes", "Hot spare reserved"),

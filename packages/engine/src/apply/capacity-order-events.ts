@@ -70,13 +70,31 @@ export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
   capacityOrderEmptied({ state }, { name, atMs }) {
     change(state, orderOf(state, name), { atMs, phase: "gone", actor: null, reason: "" });
   },
-  capacityOrderDecided({ state }, { order, provisioner, releaseAfterMs, ground, atMs }) {
-    const automatic = { provisioner, decidedAtMs: atMs, releaseAfterMs, ground, nodeNames: [], detail: "" };
+  capacityOrderDecided({ state }, { order, provisioner, releaseAfterMs, ground, requestId, atMs }) {
+    const identity = requestId === undefined ? {} : { requestId };
+    const automatic = {
+      provisioner,
+      decidedAtMs: atMs,
+      releaseAfterMs,
+      ground,
+      nodeNames: [],
+      detail: "",
+      ...identity,
+    };
     const changes = [{ atMs, phase: "planned", actor: null, reason: "" } as const];
     const stored = { ...order, phase: "planned", orderedAtMs: null, joinedCount: 0, changes, automatic } as const;
     state.capacityOrders.delete(order.name);
     state.capacityOrders.set(order.name, stored);
     countDecision(state, order.pool, { nodes: order.nodeCount, atMs });
+  },
+  capacityOrderIdentified({ state }, { name, requestId }) {
+    const order = orderOf(state, name);
+    state.capacityOrders.set(name, { ...order, automatic: { ...automaticOf(order), requestId } });
+  },
+  capacityOrderRestStopped({ state }, { name }) {
+    const order = orderOf(state, name);
+    const { missingCount: _stopped, ...automatic } = automaticOf(order);
+    state.capacityOrders.set(name, { ...order, automatic });
   },
   capacityOrderReported({ state }, { name, phase, detail, nodes, expectedAtMs, priceMicroUsdPerHour, atMs }) {
     const order = orderOf(state, name);
@@ -94,12 +112,13 @@ export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
     const reported = { ...order, ...arrival, ...price, orderedAtMs, automatic: { ...automatic, nodeNames, detail } };
     change(state, reported, { atMs, phase, actor: null, reason: detail, ...arrival });
   },
-  capacityOrderFailed(world, { name, detail, retryAtMs, atMs }) {
+  capacityOrderFailed(world, { name, detail, retryAtMs, missingCount = 0, atMs }) {
     const { state } = world;
     const order = orderOf(state, name);
     openNodes(world, order);
     const { joinedCount } = order;
-    const failed = { ...order, automatic: { ...automaticOf(order), detail } };
+    const missing = missingCount === 0 ? {} : { missingCount };
+    const failed = { ...order, automatic: { ...automaticOf(order), detail, ...missing } };
     const kept = joinedCount > 0 ? { ...failed, nodeCount: joinedCount } : failed;
     change(state, kept, { atMs, phase: joinedCount > 0 ? "inService" : "leaving", actor: null, reason: detail });
     const account = state.burstAccounts.get(order.pool) ?? newBurstAccount(order.pool);

@@ -35,6 +35,8 @@ export class QueueBucket {
    * workload in the bucket has exactly one.
    */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
+  /** No workload of the bucket began to wait before this instant. */
+  waitsSinceMs: number = Number.POSITIVE_INFINITY;
   /** Results of earlier rounds for the request. */
   readonly memo: Scratch = new Scratch();
 
@@ -261,6 +263,7 @@ export class Queue {
     const bucket = this.classOf(workload);
     if (bucket.waitingAt < 0) bucket.waitingAt = this.#waiting.push(bucket) - 1;
     bucket.waiting.insert(workload);
+    bucket.waitsSinceMs = Math.min(bucket.waitsSinceMs, workload.submittedAtMs);
     if (bucket.waiting.first() === workload || !this.#judgesHeadsAlone) this.#judgedChanges++;
     if (kindRules(workload.spec).hasTasks) bucket.waitingArrays.add(workload);
     this.#bucketOf.set(workload.ordinal, bucket);

@@ -1,5 +1,13 @@
 /** Observations of executors. Reports about inactive attempts are outdated and change nothing. */
-import { leastParts, partsOf, canonicalJson, isReleasedMachine, unreachable } from "@headroom/model";
+import {
+  leastParts,
+  partsOf,
+  canonicalJson,
+  isReleasedMachine,
+  mayBeMissingMachine,
+  orderOfNode,
+  unreachable,
+} from "@headroom/model";
 import type { Observation, ExecutorSpec, NodeSpec, Pool, NodeId, Attempt, WorkerExit } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
@@ -7,7 +15,7 @@ import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { registerProduced } from "./artifacts.ts";
 import { countJoinedNode } from "./capacity-orders.ts";
-import { heedOrderReport } from "./order-reports.ts";
+import { heedOrderReport, identifyOrder } from "./order-reports.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { seeForeignUse } from "./foreign-use.ts";
 import { loseExecutor, regainExecutor } from "./executors.ts";
@@ -35,6 +43,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":
       return heedNotice(batch, observation);
+    case "orderIdentified":
+      return identifyOrder(batch, observation);
     case "orderReported":
       return heedOrderReport(batch, observation);
     case "attemptRunning":
@@ -182,7 +192,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   if (known === undefined) {
     // A node of an undeclared pool is not used, and a pool that is being removed takes no further node.
     if (!state.pools.has(spec.pool) || state.poolRemovals.has(spec.pool)) return;
-    if (isReleasedMachine(state.capacityOrders.values(), spec.id, atMs)) return;
+    if (state.capacityOrders.size > 0 && isStopping(state, spec, atMs)) return;
     batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     countJoinedNode(batch, spec.id);
     return;
@@ -199,6 +209,13 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   if (capacity.slot(spec.id).attempts.size === 0) batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
   else if (canonicalJson(placeOf(known)) !== canonicalJson(placeOf(spec)))
     batch.emit({ kind: "nodeRelabelled", version: 1, atMs, nodeId: spec.id, ...placeOf(spec) });
+}
+
+/** Whether the unknown node is, or may be, a machine that a provisioner is stopping. The executor reports it again. */
+function isStopping({ capacityOrders }: ReadonlyState, spec: NodeSpec, atMs: number): boolean {
+  if (isReleasedMachine(capacityOrders.values(), spec.id, atMs)) return true;
+  if (orderOfNode(capacityOrders.values(), spec, atMs) !== null) return false;
+  return mayBeMissingMachine(capacityOrders.values(), spec, atMs);
 }
 
 const placeOf = ({ fabric, labels = {} }: NodeSpec): Pick<Required<NodeSpec>, "fabric" | "labels"> => ({

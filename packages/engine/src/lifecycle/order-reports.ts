@@ -7,7 +7,14 @@ import type { AutomaticOrder, CapacityOrder, NodeId, Observation } from "@headro
 import type { Batch } from "../batch/batch.ts";
 import { recordRemovals } from "./remove.ts";
 
+type OrderIdentity = Observation & { readonly kind: "orderIdentified" };
 type OrderReport = Observation & { readonly kind: "orderReported" };
+
+/** Records the id of an order that has none yet. Only then does the driver call the provisioner. */
+export function identifyOrder(batch: Batch, { name, requestId }: OrderIdentity): void {
+  if (batch.world.state.capacityOrders.get(name)?.automatic?.requestId !== null) return;
+  batch.emit({ kind: "capacityOrderIdentified", version: 1, atMs: batch.nowMs, name, requestId });
+}
 
 export function heedOrderReport(batch: Batch, report: OrderReport): void {
   const order = batch.world.state.capacityOrders.get(report.name);
@@ -20,10 +27,11 @@ export function heedOrderReport(batch: Batch, report: OrderReport): void {
 }
 
 /** Ends an order whose missing nodes do not come. Nodes are ordered for the pool again after a back-off. */
-export function failOrder(batch: Batch, { name, pool }: CapacityOrder, detail: string): void {
+export function failOrder(batch: Batch, { name, pool, nodeCount, joinedCount }: CapacityOrder, detail: string): void {
   const failures = batch.world.state.burstAccounts.get(pool)?.failures ?? 0;
   const retryAtMs = batch.nowMs + burstBackOffMs(failures + 1);
-  batch.emit({ kind: "capacityOrderFailed", version: 1, atMs: batch.nowMs, name, detail, retryAtMs });
+  const missingCount = nodeCount - joinedCount;
+  batch.emit({ kind: "capacityOrderFailed", version: 2, atMs: batch.nowMs, name, detail, retryAtMs, missingCount });
 }
 
 /** A statement is no news if the order has advanced at least as far and the statement adds nothing. */
@@ -63,7 +71,9 @@ function recordReport(batch: Batch, { name, phase, nodeCount, automatic }: Capac
 }
 
 /** Removes released nodes whose machines are gone. Nodes in service stay, whatever the provisioner says. */
-function endReleased(batch: Batch, order: CapacityOrder, { state, released = [] }: OrderReport): void {
+function endReleased(batch: Batch, order: CapacityOrder, { state, released = [], isRestStopped }: OrderReport): void {
+  if (isRestStopped === true && order.phase === "inService" && (order.automatic?.missingCount ?? 0) > 0)
+    batch.emit({ kind: "capacityOrderRestStopped", version: 1, atMs: batch.nowMs, name: order.name });
   const isGone = state === "gone";
   const gone = (order.automatic?.nodeNames ?? []).filter((id) => isGone || released.includes(id));
   const { nodes } = batch.world.state;

@@ -5,6 +5,7 @@
 import {
   DAY_MS,
   GROUND_WORKLOADS_MAX,
+  MANUAL_PROVISIONER,
   OPEN_ORDERS_MAX,
   expectedArrival,
   extraNodesOf,
@@ -69,13 +70,30 @@ export function orderForWaiting(batch: Batch, pools: readonly Pool[]): ReadonlyS
 
 /** Whether some waiting workload has waited long enough for a pool whose nodes could hold one of its workers. */
 function anyMayBurst(batch: Batch, buckets: readonly QueueBucket[], open: readonly OpenPool[]): boolean {
-  let isAny = false;
   for (const bucket of buckets)
     for (const each of open) {
-      if (!couldHold(each, bucket.request)) continue;
-      for (const workload of bucket.waiting.from(0)) isAny = hasWaited(batch, workload, each.rule) || isAny;
+      if (couldHold(each, bucket.request) && hasWaitedIn(batch, bucket, each.rule)) return true;
     }
-  return isAny;
+  return false;
+}
+
+/**
+ * Whether a workload of the bucket has waited long enough. The bucket knows a bound below which no wait began, so that its workloads are
+ * read only when one of them may be due, not in every round.
+ */
+function hasWaitedIn(batch: Batch, bucket: QueueBucket, rule: BurstRule): boolean {
+  const boundMs = bucket.waitsSinceMs + rule.orderAfterMs;
+  if (boundMs > batch.nowMs) {
+    wakeAt(batch, boundMs);
+    return false;
+  }
+  let sinceMs = Number.POSITIVE_INFINITY;
+  for (const workload of bucket.waiting.from(0)) {
+    if (hasWaited(batch, workload, rule)) return true;
+    sinceMs = Math.min(sinceMs, waitsSinceMs(workload, batch.nowMs));
+  }
+  bucket.waitsSinceMs = sinceMs;
+  return false;
 }
 
 /** A quick test that leaves out constraints. */
@@ -292,7 +310,7 @@ function decide(batch: Batch, open: OpenPool): void {
   const { pool, rule, order: name, nodes, workloads, dearer } = open;
   batch.emit({
     kind: "capacityOrderDecided",
-    version: 1,
+    version: 2,
     atMs: batch.nowMs,
     order: {
       name,
@@ -313,5 +331,6 @@ function decide(batch: Batch, open: OpenPool): void {
       microUsdPerHour: nodes * nodeHour(pool, rule),
       dearerPools: Array.from(dearer, ([dearerPool, cost]) => ({ pool: dearerPool, ...cost })),
     },
+    ...(rule.provisioner === MANUAL_PROVISIONER ? {} : { requestId: null }),
   });
 }

@@ -14,7 +14,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 16;
+const SNAPSHOT_FORMAT = 17;
+
+/** The format of a state without orders that have an id of their own for their provisioner, or that failed in part. */
+const FORMAT_WITHOUT_ORDER_IDS = 16;
 
 /** The format of a state without pipelines that artifacts start or that set aliases. */
 const FORMAT_WITHOUT_TRIGGERS = 15;
@@ -53,7 +56,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (isTriggered(state)) return SNAPSHOT_FORMAT;
+  if (hasOrderIds(state)) return SNAPSHOT_FORMAT;
+  if (isTriggered(state)) return FORMAT_WITHOUT_ORDER_IDS;
   if (hasRollouts(state)) return FORMAT_WITHOUT_TRIGGERS;
   if (state.burstAccounts.size > 0) return FORMAT_WITHOUT_ROLLOUTS;
   if (state.pipelines.size + state.pipelineRunCount > 0) return FORMAT_WITHOUT_BURSTS;
@@ -66,6 +70,11 @@ function formatOf(state: State): number {
   if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_EXECUTOR_STATES;
   return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
 }
+
+const hasOrderIds = ({ capacityOrders }: State): boolean =>
+  [...capacityOrders.values()].some(
+    ({ automatic }) => automatic?.requestId !== undefined || automatic?.missingCount !== undefined,
+  );
 
 /** Whether a pipeline has a trigger, or a step, that an older release would take for another one. */
 function isTriggered({ pipelines, pipelineRuns }: State): boolean {

@@ -31,6 +31,7 @@ const says = (name: string, state: ProvisionerReport["state"], more: Partial<Pro
 export function beginBursts(drive: Drive): void {
   drive.receive(applied({ sites: [site], pools: [{ ...pool("GB10"), priceMicroUsdPerHour: 1_000_000, burst: rule }] }));
   drive.receive(submit("bursts", { gang: { accelerators: 8, workers: 2 }, acceleratorTypes: ["GB10"] }));
+  drive.receive({ kind: "orderIdentified", name: "burst-GB10-1", requestId: "burst-GB10-1-k3x9m2p4qa" });
   drive.receive(says("burst-GB10-1", "ordered", { expectedAtMs: 5_000, priceMicroUsdPerHour: 2_000_000 }));
   drive.receive(says("burst-GB10-1", "arriving", { nodes: [nodeId("g81"), nodeId("g82")] }));
   drive.receive({ kind: "nodeSeen", node: node("g81", "GB10") });
@@ -52,5 +53,11 @@ export function endBursts(drive: Drive): void {
   drive.receive(applied({ pools: [{ ...pool("GB11"), burst: { ...rule, nodesMax: 4 } }] }));
   drive.receive(says("burst-GB11-1", "failed", { detail: "no capacity in this zone" }));
   drive.receive(says("burst-GB11-1", "gone"));
-  drive.receive(applied({ pools: [pool("GB10"), pool("GB11")] }));
+  // One of four nodes joins before the order fails. The machines of the others are stopped.
+  drive.receive(applied({ pools: [{ ...pool("GB12"), burst: { ...rule, nodesMax: 4, releaseAfterMs: 600_000 } }] }));
+  drive.receive(submit("in part", { gang: { accelerators: 8, workers: 4 }, acceleratorTypes: ["GB12"] }));
+  drive.receive({ kind: "nodeSeen", node: node("g91", "GB12") });
+  drive.receive(says("burst-GB12-1", "failed", { detail: "no capacity in this zone" }));
+  drive.receive(says("burst-GB12-1", "arriving", { isRestStopped: true }));
+  drive.receive(applied({ pools: [pool("GB10"), pool("GB11"), pool("GB12")] }));
 }

@@ -284,6 +284,8 @@ function otherEvent(event: OtherEvent): string {
       return `order ${event.name} is gone`;
     case "capacityOrderDecided":
     case "capacityOrderReported":
+    case "capacityOrderIdentified":
+    case "capacityOrderRestStopped":
     case "capacityOrderFailed":
     case "capacityNodesReleased":
       return burstText(event);

@@ -79,6 +79,7 @@ export function reportOf(text: string): Input {
     detail: detail.join(" "),
     ...(fields.has("nodes") ? { nodes: ids("nodes") } : {}),
     ...(fields.has("released") ? { released: ids("released") } : {}),
+    ...(fields.has("rest") ? { isRestStopped: true } : {}),
     ...(fields.has("on") ? { expectedAtMs: durationMs(fields.get("on") ?? "") } : {}),
     ...(fields.has("price") ? { priceMicroUsdPerHour: Number(fields.get("price")) * 1_000_000 } : {}),
   };
@@ -86,7 +87,11 @@ export function reportOf(text: string): Input {
 
 type BurstEvent = Extract<
   Event,
-  { readonly kind: `capacityOrder${"Decided" | "Reported" | "Failed"}` | "capacityNodesReleased" }
+  {
+    readonly kind:
+      | `capacityOrder${"Decided" | "Identified" | "Reported" | "Failed" | "RestStopped"}`
+      | "capacityNodesReleased";
+  }
 >;
 
 export function burstText(event: BurstEvent): string {
@@ -98,6 +103,10 @@ export function burstText(event: BurstEvent): string {
     }
     case "capacityOrderReported":
       return `order ${event.name} is ${event.phase} as reported${event.nodes === undefined ? "" : `: ${event.nodes.join(" ")}`}`;
+    case "capacityOrderIdentified":
+      return `order ${event.name} is known to its provisioner as ${event.requestId}`;
+    case "capacityOrderRestStopped":
+      return `order ${event.name} has no machine left that did not join`;
     case "capacityOrderFailed":
       return `order ${event.name} failed: ${event.detail}; no order before ${durationText(event.retryAtMs)}`;
     case "capacityNodesReleased":

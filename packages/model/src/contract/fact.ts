@@ -21,6 +21,8 @@ const CHANGED_VERSIONS = {
   evictionPlanned: 3,
   gangShrinkRequested: 2,
   checkpointWaitEnded: 2,
+  capacityOrderDecided: 2,
+  capacityOrderFailed: 2,
 } as const;
 
 export interface Fact<Kind extends string> {

@@ -109,7 +109,11 @@ export type CapacityOrderEvent =
       readonly provisioner: string;
       readonly releaseAfterMs: number;
       readonly ground: BurstGround;
+      /** `null`: `capacityOrderIdentified` follows before the provisioner is called. Absent: the provisioner knows the order by its name, or it is manual. */
+      readonly requestId?: null;
     })
+  /** The id under which the provisioner knows the order. It is drawn at random by the driver, and recorded before the first call. */
+  | (Fact<"capacityOrderIdentified"> & { readonly name: string; readonly requestId: string })
   /** The provisioner of an order of the engine stated something new. */
   | (Fact<"capacityOrderReported"> & {
       readonly name: string;
@@ -126,7 +130,11 @@ export type CapacityOrderEvent =
       readonly detail: string;
       /** No nodes are ordered for the pool before. */
       readonly retryAtMs: number;
+      /** Nodes that did not join. Their machines may exist until `capacityOrderRestStopped`. Absent in version 1. */
+      readonly missingCount?: number;
     })
+  /** No machine of a failed order exists beside its nodes in the fleet. */
+  | (Fact<"capacityOrderRestStopped"> & { readonly name: string })
   /** The provisioner is to stop these nodes. No work is placed on them. */
   | (Fact<"capacityNodesReleased"> & {
       readonly name: string;

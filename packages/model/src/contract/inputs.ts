@@ -252,6 +252,8 @@ export type Observation =
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
+  /** The id under which the provisioner of an order of the engine will know it, drawn at random. Only the first one counts. */
+  | { readonly kind: "orderIdentified"; readonly name: string; readonly requestId: string }
   /** A provisioner states how far an order of the engine is. A repeated statement changes nothing. */
   | ({ readonly kind: "orderReported"; readonly name: string } & ProvisionerReport)
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
@@ -306,6 +308,8 @@ export interface ProvisionerReport {
   readonly nodes?: readonly NodeId[];
   /** Released machines that do not exist any more. */
   readonly released?: readonly NodeId[];
+  /** The order has failed, and no machine of it exists beside its nodes in the fleet. */
+  readonly isRestStopped?: true;
   readonly expectedAtMs?: number;
   readonly priceMicroUsdPerHour?: number;
 }

@@ -72,6 +72,13 @@ export interface AutomaticOrder {
   readonly nodeNames: readonly NodeId[];
   /** The newest statement of the provisioner. Empty: it made none. */
   readonly detail: string;
+  /**
+   * The id under which the provisioner knows the order: unique over control planes, so that two of them on one cloud account never
+   * take each other's machines. `null`: not drawn yet. Absent: an order of an earlier release, known by its name, or a manual one.
+   */
+  readonly requestId?: string | null;
+  /** The order has failed, and this number of its nodes never joined. Their machines may exist. */
+  readonly missingCount?: number;
 }
 
 /** Why nodes of an order are released. `ended`: a person cancelled the order. */

@@ -95,7 +95,8 @@ const namesAll = ({ automatic, nodeCount }: CapacityOrder): boolean => (automati
  */
 export function extraNodesOf(order: CapacityOrder): number {
   if (isOrderOver(order)) return 0;
-  return isOutstanding(order) || order.joinedCount === 0 ? order.nodeCount : order.joinedCount;
+  if (isOutstanding(order) || order.joinedCount === 0) return order.nodeCount;
+  return order.joinedCount + (order.automatic?.missingCount ?? 0);
 }
 
 /** The next phase; `null`: the order is over. */
@@ -148,6 +149,27 @@ export function isReleasedMachine(orders: Iterable<CapacityOrder>, id: NodeId, n
     isReleased ||= !isOrderOver(order) || nowMs < (order.changes.at(-1)?.atMs ?? 0) + GONE_MACHINE_REPORTED_MS;
   }
   return isReleased;
+}
+
+/**
+ * Whether a node that no order expects may be a machine of a failed order whose machines were not all named, and are being stopped: it
+ * must not join, or it would take work until it stops. The wait is bounded, because the node may also be one of somebody else.
+ */
+export function mayBeMissingMachine(
+  orders: Iterable<CapacityOrder>,
+  { pool, acceleratorCount }: Pick<Node, "pool" | "acceleratorCount">,
+  nowMs: number,
+): boolean {
+  for (const order of orders) {
+    if (order.pool !== pool || order.shape.acceleratorCount !== acceleratorCount || isOrderOver(order)) continue;
+    const { missingCount = 0, nodeNames = [] } = order.automatic ?? {};
+    // An order without nodes that failed keeps its number of nodes; one with nodes keeps the number of those.
+    const isPart = order.changes.some(({ phase }) => phase === "inService");
+    const ordered = isPart ? order.nodeCount + missingCount : order.nodeCount;
+    const sinceMs = order.changes.at(-1)?.atMs ?? 0;
+    if (missingCount > 0 && nodeNames.length < ordered && nowMs < sinceMs + GONE_MACHINE_REPORTED_MS) return true;
+  }
+  return false;
 }
 
 /** Maximum number of orders that are not over. */

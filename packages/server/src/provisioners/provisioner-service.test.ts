@@ -55,7 +55,7 @@ class Bench {
   clockMs = 0;
 
   /** `script`: a program for Node that answers; `verb` and `order` are defined in it, and `say` prints. */
-  constructor(script: string) {
+  constructor(script: string, rule: BurstRule = burst) {
     const file = path.join(this.home, "provisioner.mjs");
     writeFileSync(
       file,
@@ -74,7 +74,7 @@ ${script}`,
     this.receive({
       kind: "apply",
       sites: [{ name: siteName("dc"), fabricLevels: [] }],
-      pools: [{ ...pool, burst }],
+      pools: [{ ...pool, burst: rule }],
       teams: [],
       workloads: [],
       ...by,
@@ -109,6 +109,10 @@ ${script}`,
     return this.engine.state.capacityOrders.get("burst-spot-1");
   }
 
+  get requestId(): string {
+    return this.order?.automatic?.requestId ?? "";
+  }
+
   get calls(): readonly string[] {
     return readFileSync(path.join(this.home, "calls"), "utf8").trim().split("\n");
   }
@@ -138,7 +142,8 @@ describe("the provisioner service", () => {
     await bench.look();
     await bench.look();
     expect(bench.order).toMatchObject({ phase: "arriving", price: { microUsd: 1_500_000 } });
-    expect(bench.calls.filter((call) => call.startsWith("create"))).toEqual(["create burst-spot-1 null"]);
+    expect(bench.calls.filter((call) => call.startsWith("create"))).toEqual([`create ${bench.requestId} null`]);
+    expect(bench.requestId).toMatch(/^burst-spot-1-[a-z0-9]{10}$/);
   });
 
   it("releases the machines, and ends the order when the provisioner says that they are gone", async () => {
@@ -156,7 +161,44 @@ describe("the provisioner service", () => {
     await bench.look();
     expect(bench.order?.phase).toBe("gone");
     expect(bench.engine.state.nodes.size).toBe(0);
-    expect(bench.calls.at(-1)).toBe('release burst-spot-1 "all"');
+    expect(bench.calls.at(-1)).toBe(`release ${bench.requestId} "all"`);
+  });
+
+  it("never takes the machines of another control plane that has an order of the same name", async () => {
+    const [one, other] = [new Bench(cloud), new Bench(cloud)];
+    await one.look();
+    await other.look();
+    expect(one.order?.name).toBe(other.order?.name);
+    expect(one.requestId).not.toBe(other.requestId);
+    const before = one.requestId;
+    await one.look();
+    expect(one.requestId).toBe(before);
+  });
+
+  it("stops the machines of a failed order that never joined, and keeps the others", async () => {
+    const bench = new Bench(
+      `
+const [made, stopped] = [home + "/" + order.id, home + "/stopped"];
+if (verb === "create") writeFileSync(made, "");
+if (verb === "release") writeFileSync(stopped, "");
+if (!existsSync(made)) say({ state: "unknown" });
+else say({ state: existsSync(home + "/full") ? "failed" : "arriving", nodes: existsSync(stopped) ? ["m1"] : ["m1", "m2"] });
+`,
+      { ...burst, releaseAfterMs: 1_000 },
+    );
+    await bench.look();
+    bench.receive(join("m1"));
+    writeFileSync(path.join(bench.home, "full"), "");
+    await bench.look();
+    expect(bench.order).toMatchObject({ phase: "inService", nodeCount: 1, automatic: { missingCount: 1 } });
+    // A machine that is being stopped takes no work.
+    bench.receive(join("m2"));
+    expect(bench.engine.state.nodes.size).toBe(1);
+    await bench.look();
+    expect(bench.calls.at(-1)).toBe(`release ${bench.requestId} ["m2"]`);
+    await bench.look();
+    expect(bench.order?.automatic).not.toHaveProperty("missingCount");
+    expect(bench.engine.state.nodes.has(nodeId("m1"))).toBe(true);
   });
 
   it.each([

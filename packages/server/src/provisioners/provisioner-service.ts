@@ -3,6 +3,7 @@
  * reports the statements as observations. It keeps nothing: after a restart it asks about every order by its id, and
  * only an order that its provisioner does not know is created. Start at `#look`.
  */
+import { randomInt } from "node:crypto";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { isOrderOver, isOutstanding, nodeId } from "@headroom/model";
 import type { CapacityOrder, ProvisionerReport } from "@headroom/model";
@@ -38,7 +39,9 @@ interface Errand {
   readonly name: string;
   readonly provisioner: string;
   readonly request: OrderRequestBody;
-  readonly task: "create" | "follow" | "release";
+  /** `rest`: stop the machines of a failed order that never joined. `kept`: its nodes in the fleet. */
+  readonly task: "create" | "follow" | "release" | "rest";
+  readonly kept: ReadonlySet<string>;
 }
 
 export class ProvisionerService {
@@ -72,6 +75,9 @@ export class ProvisionerService {
     let errands: readonly Errand[] = [];
     try {
       this.#readFile();
+      const nameless = await this.#parts.driver.read(namelessOrders);
+      for (const name of nameless)
+        await this.#parts.driver.observe({ kind: "orderIdentified", name, requestId: drawRequestId(name) });
       errands = await this.#parts.driver.read(errandsOf);
     } catch (error) {
       this.#warn(`Orders were not looked at: ${messageOf(error)}`);
@@ -124,7 +130,8 @@ export class ProvisionerService {
     }
   }
 
-  async #report({ name, task }: Errand, answer: ProvisionerAnswer): Promise<void> {
+  async #report(errand: Errand, answer: ProvisionerAnswer): Promise<void> {
+    const { name, task } = errand;
     const { state, reason, nodes, released, expectedAt, pricePerHour } = answer;
     // An order that is known here and unknown there: the answer contradicts an earlier one, and changes nothing.
     if (state === "unknown") {
@@ -139,7 +146,8 @@ export class ProvisionerService {
       ...(expectedAt === undefined ? {} : { expectedAtMs: Date.parse(expectedAt) }),
       ...(pricePerHour === undefined ? {} : { priceMicroUsdPerHour: Math.round(pricePerHour * 1_000_000) }),
     };
-    await this.#parts.driver.observe({ kind: "orderReported", name, ...report });
+    const rest = task === "rest" && isRestStopped(errand, answer) ? { isRestStopped: true as const } : {};
+    await this.#parts.driver.observe({ kind: "orderReported", name, ...report, ...rest });
   }
 
   #nowMs(): number {
@@ -156,12 +164,24 @@ export class ProvisionerService {
 }
 
 /** An order is created only if its provisioner says that it does not know it: an earlier call may have had its effect. */
-async function converse(provisioner: Provisioner, { task, request }: Errand): Promise<ProvisionerAnswer> {
+async function converse(provisioner: Provisioner, errand: Errand): Promise<ProvisionerAnswer> {
+  const { task, request } = errand;
   if (task === "release") return callProvisioner(provisioner, "release", request);
   const answer = await callProvisioner(provisioner, "state", request);
   if (task === "create" && answer.state === "unknown") return callProvisioner(provisioner, "create", request);
+  const rest = task === "rest" ? machinesOfRest(errand, answer) : [];
+  if (rest.length > 0) await callProvisioner(provisioner, "release", { ...request, release: rest });
   return answer;
 }
+
+/** Machines of a failed order that are no nodes of the fleet. */
+const machinesOfRest = ({ kept }: Errand, { nodes = [] }: ProvisionerAnswer): readonly string[] =>
+  nodes.filter((name) => !kept.has(name));
+
+/** Whether no machine of a failed order is left but its nodes: none is named, and the provisioner starts no further one. */
+const isRestStopped = (errand: Errand, answer: ProvisionerAnswer): boolean =>
+  machinesOfRest(errand, answer).length === 0 &&
+  (answer.state === "failed" || answer.state === "gone" || (answer.state === "arriving" && answer.nodes !== undefined));
 
 function pauseMs({ pollSeconds }: Provisioner, failures: number): number {
   const boundMs = Math.max(BACK_OFF_MAX_MS, pollSeconds * 1_000);
@@ -170,20 +190,44 @@ function pauseMs({ pollSeconds }: Provisioner, failures: number): number {
   return Math.min(boundMs, pause);
 }
 
+const ID_CHARS = "abcdefghijkmnpqrstuvwxyz23456789";
+const ID_DRAWN = 10;
+/** Clouds and Kubernetes take names of 63 characters. */
+const ID_CHARS_MAX = 63;
+
+/** `burst-spot-7-k3x9m2p4qa`: the drawn part tells the orders of control planes on one cloud account apart. */
+function drawRequestId(name: string): string {
+  const drawn = Array.from({ length: ID_DRAWN }, () => ID_CHARS[randomInt(ID_CHARS.length)]).join("");
+  return `${name.slice(0, ID_CHARS_MAX - ID_DRAWN - 1)}-${drawn}`;
+}
+
+/** Orders whose id for their provisioner is not drawn yet. */
+function namelessOrders({ state }: Engine): readonly string[] {
+  const nameless: string[] = [];
+  for (const order of state.capacityOrders.values())
+    if (order.automatic?.requestId === null && !isOrderOver(order)) nameless.push(order.name);
+  return nameless;
+}
+
 function errandsOf({ state }: Engine): readonly Errand[] {
   const errands: Errand[] = [];
   for (const order of state.capacityOrders.values()) {
     const { automatic, name } = order;
     if (automatic === undefined || automatic.provisioner === "manual" || isOrderOver(order)) continue;
-    const request = requestOf(state, order);
+    // The provisioner hears of an order only by its recorded id.
+    if (automatic.requestId === null) continue;
+    const request = requestOf(state, order, automatic.requestId ?? name);
+    const kept = new Set(automatic.nodeNames.filter((id) => state.nodes.has(id)));
     const { provisioner } = automatic;
-    if (order.phase === "planned") errands.push({ name, provisioner, request, task: "create" });
-    else if (isOutstanding(order)) errands.push({ name, provisioner, request, task: "follow" });
+    if (order.phase === "planned") errands.push({ name, provisioner, request, task: "create", kept });
+    else if (isOutstanding(order)) errands.push({ name, provisioner, request, task: "follow", kept });
     const released = releasedOf(state, order);
     if (order.phase === "leaving")
-      errands.push({ name, provisioner, request: { ...request, release: "all" }, task: "release" });
+      errands.push({ name, provisioner, request: { ...request, release: "all" }, task: "release", kept });
     else if (released.length > 0 && !isOutstanding(order))
-      errands.push({ name, provisioner, request: { ...request, release: released }, task: "release" });
+      errands.push({ name, provisioner, request: { ...request, release: released }, task: "release", kept });
+    else if (order.phase === "inService" && (automatic.missingCount ?? 0) > 0)
+      errands.push({ name, provisioner, request, task: "rest", kept });
   }
   return errands;
 }
@@ -192,9 +236,9 @@ function errandsOf({ state }: Engine): readonly Errand[] {
 const releasedOf = ({ nodes }: ReadonlyState, { name, automatic }: CapacityOrder): readonly string[] =>
   (automatic?.nodeNames ?? []).filter((id) => nodes.get(id)?.removal?.awaits === name);
 
-function requestOf({ pools }: ReadonlyState, { name, pool, nodeCount, shape }: CapacityOrder): OrderRequestBody {
+function requestOf({ pools }: ReadonlyState, { pool, nodeCount, shape }: CapacityOrder, id: string): OrderRequestBody {
   return {
-    id: name,
+    id,
     pool,
     count: nodeCount,
     acceleratorType: pools.get(pool)?.acceleratorType ?? "",
