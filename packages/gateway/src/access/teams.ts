@@ -16,6 +16,8 @@ export interface Caller {
   readonly models: ReadonlySet<string> | undefined;
   /** Regions whose replicas may get the caller's requests. Undefined if all may. */
   readonly allowedRegions: readonly string[] | undefined;
+  /** Data rules of the caller's requests: of the key and of its team. */
+  readonly dataRules: readonly string[];
   /** Time from which the key is refused. Undefined if it does not expire. */
   readonly expiresAtMs: number | undefined;
 }
@@ -32,6 +34,7 @@ export const anonymous: Caller = {
   hasLimits: false,
   models: undefined,
   allowedRegions: undefined,
+  dataRules: [],
   expiresAtMs: undefined,
 };
 
@@ -59,7 +62,8 @@ export class Teams {
         const name = key.name ?? key.sha256.slice(0, 8);
         const { zone = "", region = "" } = team;
         const allowedRegions = key.allowedRegions ?? team.allowedRegions;
-        const access = { limits, hasLimits, models, allowedRegions, expiresAtMs };
+        const dataRules = [team.dataRule, key.dataRule].filter((rule) => rule !== undefined);
+        const access = { limits, hasLimits, models, allowedRegions, dataRules, expiresAtMs };
         const caller: Caller = { team: team.name, key: name, zone, region, ...access };
         this.#byHash.set(key.sha256, caller);
         const identity = this.#byTeam.get(team.name) ?? new TeamIdentity();
@@ -133,6 +137,7 @@ function withAccessOf(other: Caller | undefined, caller: Caller): Caller {
     ...caller,
     expiresAtMs: undefined,
     models: otherModels === undefined ? models : modelsOf([...otherModels], models),
+    dataRules: [...new Set([...(other?.dataRules ?? []), ...caller.dataRules])],
   };
   if (others === undefined) return common;
   return { ...common, allowedRegions: own === undefined ? others : own.filter((each) => others.includes(each)) };

@@ -184,6 +184,7 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
   }
   found.push(...regionProblems(config));
   found.push(...sourceProblems(config));
+  found.push(...overflowProblems(config));
   found.push(...coordinatorProblems(config));
   return found;
 }
@@ -205,6 +206,30 @@ function sourceProblems(config: GatewayConfig): readonly FoundProblem[] {
         message: "has neither replicas nor a wake command: give it one, or an endpoint",
       });
     }
+  }
+  return found;
+}
+
+/** Where requests may go, the operator states by `when: [overflow]` of a model. */
+function overflowProblems({ pools, models }: GatewayConfig): readonly FoundProblem[] {
+  const found: FoundProblem[] = [];
+  const isTarget = (route: GatewayConfig["models"][number]["pools"][number]): boolean =>
+    "when" in route && route.when?.includes("overflow") === true;
+  for (const [at, model] of models.entries())
+    if (model.pools.every((route) => isTarget(route) && "when" in route && route.when?.length === 1))
+      found.push({ path: ["models", at, "pools"], message: "has only pools for overflow: add one that serves it" });
+  for (const [at, { name, overflow }] of pools.entries()) {
+    if (overflow === undefined) continue;
+    const isListed = models.some(
+      (model) =>
+        model.pools.some((route) => route.pool === name) &&
+        model.pools.some((route) => route.pool === overflow.pool && isTarget(route)),
+    );
+    if (!isListed || overflow.pool === name)
+      found.push({
+        path: ["pools", at, "overflow", "pool"],
+        message: `names ${overflow.pool}, which no model of pool ${name} lists: add { pool: ${overflow.pool}, when: [overflow] } to its pools`,
+      });
   }
   return found;
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { address, budget, duration, instant, size, upstreamUrl } from "./quantities.ts";
 import { TOKENS_MAX } from "../json/peek.ts";
 import { engineNames } from "../replicas/engines.ts";
+import { UNMARKED } from "../replicas/overflow-policy.ts";
 
 const name = z
   .string()
@@ -16,8 +17,13 @@ const secret = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObje
 /** Regions that a request may be processed in. */
 const allowedRegions = z.array(name).min(1).max(100);
 
+/** The data rule of requests: an overflow lets only requests with listed rules leave. */
+const dataRule = name.optional();
+
 const key = z.strictObject({
   name: name.optional(),
+  /** Besides that of the team. */
+  dataRule,
   /** Among the team's `allowedRegions`. Without this field, the team's. */
   allowedRegions: allowedRegions.optional(),
   sha256: z
@@ -33,6 +39,7 @@ const rate = z.int().min(1).max(1_000_000_000_000);
 
 const team = z.strictObject({
   name,
+  dataRule,
   keys: z.array(key).max(1000).default([]),
   requestsPerMinute: rate.optional(),
   tokensPerMinute: rate.optional(),
@@ -116,6 +123,16 @@ const wake = z.strictObject({
   holdBytesMax: size.prefault("256MiB"),
 });
 
+/** Requests of a saturated pool go to another one. The document of a followed endpoint comes first. */
+const overflow = z.strictObject({
+  pool: name,
+  when: z
+    .strictObject({ queueTime: duration.optional(), concurrency: z.number().positive().max(1e6).optional() })
+    .prefault({}),
+  budget: budget.optional(),
+  dataRules: z.array(name).max(100).default([UNMARKED]),
+});
+
 const pool = z.strictObject({
   name,
   engine: z.enum(engineNames).default("openai"),
@@ -158,6 +175,7 @@ const pool = z.strictObject({
   resume: z.boolean().optional(),
   streamUsage: z.boolean().default(true),
   wake: wake.optional(),
+  overflow: overflow.optional(),
   /** `TEAM/NAME` of an endpoint of the control plane, or `NAME` of team `default`, whose replicas the pool takes over. */
   endpoint: z.string().min(1).max(300).optional(),
 });
@@ -171,10 +189,10 @@ const route = z.union([
     adapter: z.boolean().optional(),
     /**
      * Reasons for which a request falls back to this pool from the pools before it. Without this field, every reason
-     * except `waking`.
+     * except `waking` and `overflow`. With `overflow`, the pool may be the target of the overflow of another pool.
      */
     when: z
-      .array(z.enum(["unavailable", "overloaded", "failed", "waking"]))
+      .array(z.enum(["unavailable", "overloaded", "failed", "waking", "overflow"]))
       .min(1)
       .optional(),
   }),

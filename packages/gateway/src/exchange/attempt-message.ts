@@ -58,8 +58,9 @@ export function attemptMessage(
 }
 
 /** The maximum that the gateway sets, in the field that the endpoint and the engine have for it. */
-function addedMaximum(request: ExchangeRequest, { pool }: PoolRoute): AddedMaximum | undefined {
-  const tokens = addedMaximumOf(request);
+function addedMaximum(request: ExchangeRequest, route: PoolRoute): AddedMaximum | undefined {
+  const { pool } = route;
+  const tokens = addedMaximumOf(request, route);
   if (tokens === undefined) return undefined;
   const { operation } = request.endpoint;
   if (operation === "responses") return { field: "max_output_tokens", tokens };

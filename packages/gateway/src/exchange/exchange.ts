@@ -4,7 +4,7 @@ import type { AnswerLimit } from "../http/memory-budget.ts";
 import type { ClientConnection, ClientExchange } from "../http/client-connection.ts";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { UpstreamFailure } from "../http/upstream-connection.ts";
-import { RequestLimits, reserve, Reservation, type Denial } from "../limits/account.ts";
+import { RequestLimits, reserve, Reservation, usedOf, type Denial } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
 import type { Replica } from "../replicas/replica.ts";
 import type { UsageOutcome } from "../usage/record.ts";
@@ -15,15 +15,17 @@ import { attemptMessage, type AttemptStart } from "./attempt-message.ts";
 import { BufferedResponse, isRetryable } from "./buffered-response.ts";
 import type { FallbackReason, PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
+import { OverflowTurn } from "./overflow.ts";
 import { continuationOf, isResumable, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import { RouteCursor } from "./route-cursor.ts";
+import { servedUsage } from "./served-usage.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
-import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
+import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders } from "./settlement.ts";
 import type { StreamBreak } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import { StreamRecord } from "./stream-record.ts";
-import type { ResponseTarget } from "./target.ts";
+import { endBroken, type ResponseTarget } from "./target.ts";
 import { UnreadRest } from "./unread-rest.ts";
 
 const noBytes = Buffer.alloc(0);
@@ -43,6 +45,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   readonly #target: ResponseTarget;
   readonly #startedAtMs: number;
   readonly #routes: RouteCursor;
+  readonly #overflow: OverflowTurn | undefined;
   #phase: Phase = "admitting";
   readonly #attempts: Attempt[] = [];
   readonly #notes: Attempt["note"][] = [];
@@ -68,6 +71,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.limits = new RequestLimits(runtime.limits, request.caller.limits);
     this.#startedAtMs = runtime.now();
     this.#routes = new RouteCursor(request);
+    this.#overflow = OverflowTurn.of(runtime, request, this.limits);
     this.#buffered = new BufferedResponse(runtime.answers, runtime.answerBytesMax);
     this.#checkpointAtMs = this.#startedAtMs + runtime.checkpointMs;
   }
@@ -119,7 +123,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs || count === this.#checkpointCount) return;
     [this.#checkpointAtMs, this.#checkpointCount] = [nowMs + this.#runtime.checkpointMs, count];
     const record = this.#usageRecord("open", 200);
-    this.limits.recorded({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
+    this.limits.recorded(usedOf(record));
     this.#runtime.usage.append(record, undefined);
   }
 
@@ -137,16 +141,25 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #dispatch(): void {
     const routes = this.#routes;
     const nowMs = this.#runtime.now();
+    if (this.#leaves(false)) return;
     for (let route = routes.admitting(); route !== undefined; routes.advance(), route = routes.admitting()) {
-      const routing = this.#routingRequest(route);
-      const placement = route.pool.choose(routing, nowMs);
-      if (placement !== undefined) return this.#try(route, { placement, request: routing, nowMs }, false);
+      const start = this.#chosen(route, nowMs);
+      if (start !== undefined) return this.#try(route, start, false);
       if (routes.isBackingOff(route, nowMs)) routes.reason = "overloaded";
       else if (!route.pool.hasAvailable(nowMs, this.request.caller.allowedRegions) && this.#wakes(route)) {
         if (this.#phase === "held") return;
       } else routes.reason = routes.tried.length > 0 ? "failed" : "unavailable";
     }
-    this.#refuse(routes.unavailable(this.#runtime));
+    if (!this.#leaves(true)) this.#refuse(routes.unavailable(this.#runtime));
+  }
+
+  /** Whether the request leaves its saturated pool, or will know soon. `isLast`: no own pool takes it. */
+  #leaves(isLast: boolean): boolean {
+    if (this.#overflow === undefined) return false;
+    this.#phase = "admitting";
+    return this.#overflow.leaves(this.#routes, isLast, () => {
+      if (this.#phase === "admitting") this.#dispatch();
+    });
   }
 
   /** Wakes the pool, if possible. The request is held, or a later pool takes it while this one wakes. */
@@ -168,6 +181,12 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       this.#releaseHold = held;
     }
     return true;
+  }
+
+  #chosen(route: PoolRoute, nowMs: number): AttemptStart | undefined {
+    const request = this.#routingRequest(route);
+    const placement = route.pool.choose(request, nowMs);
+    return placement === undefined ? undefined : { placement, request, nowMs };
   }
 
   #routingRequest(route: PoolRoute): RoutingRequest {
@@ -193,11 +212,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #hedge(route: PoolRoute): void {
     if (this.#phase !== "waiting" || this.#committed !== undefined || this.#attempts.length !== 1) return;
     if (!this.#runtime.retries.take()) return;
-    const nowMs = this.#runtime.now();
     this.#routes.tried.push(this.#attempts[0]!.replica.id);
-    const request = this.#routingRequest(route);
-    const placement = route.pool.choose(request, nowMs);
-    if (placement !== undefined) this.#try(route, { placement, request, nowMs }, false);
+    const start = this.#chosen(route, this.#runtime.now());
+    if (start !== undefined) this.#try(route, start, false);
   }
 
   attemptHead(attempt: Attempt, head: ResponseHead): void {
@@ -280,8 +297,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       // The replica closed a kept-alive connection: not a failure, and not an attempt.
       attempt.cancel(nowMs);
       this.#routes.attemptCount--;
-      this.#resend(attempt, nowMs);
-      return;
+      const start = this.#chosen(attempt.route, nowMs);
+      return start === undefined ? this.#dispatch() : this.#try(attempt.route, start, true);
     }
     if (failure.kind === "connect") attempt.pool.unreachable(attempt.replica);
     attempt.conclude("failed", nowMs);
@@ -291,14 +308,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#routes.reason = "failed";
     if (!mayRetry) this.#routes.attemptCount = attempt.pool.config.attempts;
     if (mayRetry || this.#routes.hasLater) return this.#dispatch();
-    this.#refuse(this.#routes.failed(failure.kind, nowMs));
-  }
-
-  #resend(attempt: Attempt, nowMs: number): void {
-    const request = this.#routingRequest(attempt.route);
-    const placement = attempt.pool.choose(request, nowMs);
-    if (placement === undefined) this.#dispatch();
-    else this.#try(attempt.route, { placement, request, nowMs }, true);
+    if (!this.#leaves(true)) this.#refuse(this.#routes.failed(failure.kind, nowMs));
   }
 
   #stream(
@@ -379,12 +389,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#runtime.log(
       `pool ${attempt.pool.name}, replica ${attempt.replica.id}: response ${this.request.id} broke: ${detail}`,
     );
-    const isStream = this.#phase === "streaming";
-    this.#end("failed", 502, () => {
-      if (!isStream) return this.#target.abort();
-      this.#target.write(brokenStreamEvent(this.request.endpoint, kind), undefined);
-      this.#target.end();
-    });
+    const event = this.#phase === "streaming" ? brokenStreamEvent(this.request.endpoint, kind) : undefined;
+    this.#end("failed", 502, () => endBroken(this.#target, event));
   }
 
   #continues(failed: Attempt, nowMs: number): boolean {
@@ -393,11 +399,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const continuation = continuationOf(this.request, failed.route, this.#record);
     if (continuation === undefined) return false;
     this.#routes.tried = [failed.replica.id];
-    const request = this.#routingRequest(failed.route);
-    const placement = failed.pool.choose(request, nowMs);
-    if (placement === undefined) return false;
+    const start = this.#chosen(failed.route, nowMs);
+    if (start === undefined) return false;
     this.#continuation = continuation;
-    this.#try(failed.route, { placement, request, nowMs }, true);
+    this.#try(failed.route, start, true);
     this.#phase = "streaming";
     this.#committed = this.#attempts.at(-1);
     return true;
@@ -409,7 +414,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       if (attempt.pool.choose(request, nowMs) !== undefined && this.#runtime.retries.take()) return true;
     }
     this.#routes.attemptCount = attempt.pool.config.attempts;
-    return this.#routes.hasFallback(reason, nowMs);
+    const routes = this.#routes;
+    return routes.mayReturn || routes.hasFallback(reason, nowMs) || this.#overflow?.hasTarget(routes) === true;
   }
 
   #commit(attempt: Attempt, nowMs: number): void {
@@ -461,8 +467,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     [this.#phase, this.#finish] = ["ending", finish];
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#notes.length > 0;
-    const used = { tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd };
-    this.limits.end(hasUsed ? used : undefined);
+    this.limits.end(hasUsed ? usedOf(record) : undefined);
     this.#summary = {
       record,
       startedAtMs: this.#startedAtMs,
@@ -486,15 +491,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #usageRecord(outcome: UsageOutcome, status: number): ExchangeSummary["record"] {
-    return usageRecordOf(this.request, {
-      outcome,
-      status,
-      atMs: this.#startedAtMs,
-      reported: this.#tap === undefined ? this.#buffered.usage(outcome === "completed") : this.#tap.usage,
-      counted: this.#tap?.outputCount ?? 0,
-      answerBytes: this.#buffered.forwardedBytes,
-      continuedTokens: this.#continuation?.tokensBefore ?? 0,
-      pool: (this.#committed ?? this.#attempts[0])?.pool,
-    });
+    const attempt = this.#committed ?? this.#attempts[0];
+    const parts = { tap: this.#tap, buffered: this.#buffered, continuation: this.#continuation, attempt };
+    return servedUsage(this.request, { outcome, status, atMs: this.#startedAtMs }, parts);
   }
 }

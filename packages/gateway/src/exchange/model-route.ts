@@ -1,6 +1,7 @@
 /** A model under the name that clients use: the pools that serve it, in order, and the price of its tokens. */
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import type { TokenCounts } from "../json/usage.ts";
+import type { OverflowReason } from "../replicas/overflow-policy.ts";
 import type { Pool } from "../replicas/pool.ts";
 
 /** Why a request moves on to the next pool. */
@@ -11,7 +12,15 @@ export interface PoolRoute {
   readonly upstreamModel: string;
   /** Whether the model is a LoRA adapter in this pool. */
   readonly isAdapter: boolean;
-  readonly when: readonly FallbackReason[];
+  readonly when: readonly (FallbackReason | "overflow")[];
+  /** The overflow by which a request takes this route. Undefined for its own pools. */
+  readonly overflow?: LeftBy;
+}
+
+/** The overflow by which a request left its pool: its subject, and why. */
+export interface LeftBy {
+  readonly name: string;
+  readonly reason: OverflowReason;
 }
 
 export interface FallbackNeed {
@@ -39,7 +48,11 @@ const INITIAL_TOKENS_PER_BYTE = 1 / 3;
 export class ModelRoute {
   readonly name: string;
   readonly config: ModelConfig;
+  /** All pools, for prices and protocols. */
   readonly routes: readonly PoolRoute[];
+  /** Pools that serve requests, and pools that get requests from the overflow of another pool. */
+  readonly ownRoutes: readonly PoolRoute[];
+  readonly overflowRoutes: readonly PoolRoute[];
   #ratio = INITIAL_TOKENS_PER_BYTE;
   #spread = 0;
   #isMeasured = false;
@@ -54,6 +67,8 @@ export class ModelRoute {
       isAdapter: "adapter" in route && route.adapter === true,
       when: ("when" in route ? route.when : undefined) ?? usualReasons,
     }));
+    this.ownRoutes = this.routes.filter(({ when }) => when.some((reason) => reason !== "overflow"));
+    this.overflowRoutes = this.routes.filter(({ when }) => when.includes("overflow"));
     if (before === undefined) return;
     this.#ratio = before.#ratio;
     this.#spread = before.#spread;

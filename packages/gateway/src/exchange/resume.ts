@@ -46,7 +46,7 @@ function bodyWithPrefix(request: ExchangeRequest, route: PoolRoute, prefix: Rece
   }
   body["model"] = route.upstreamModel;
   body["stream_options"] = { ...(body["stream_options"] as object | undefined), include_usage: true };
-  const added = addedMaximumOf(request);
+  const added = addedMaximumOf(request, route);
   if (added !== undefined) body["max_tokens"] = added;
   for (const field of ["max_tokens", "max_completion_tokens"]) {
     const max = body[field];

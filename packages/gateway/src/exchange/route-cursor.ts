@@ -9,8 +9,10 @@ import type { ExchangeRequest, Runtime } from "./runtime.ts";
 
 export class RouteCursor {
   readonly #request: ExchangeRequest;
-  readonly #routes: readonly PoolRoute[];
+  #routes: readonly PoolRoute[];
   #index = 0;
+  /** Whether the present pool is the target of an overflow, and the request's own pools come after it. */
+  #isAway = false;
   /** Replicas of the current pool that were tried. */
   tried: string[] = [];
   /** Number of attempts in the current pool. */
@@ -57,6 +59,29 @@ export class RouteCursor {
   advance(): void {
     this.#index++;
     this.restart();
+    if (!this.#isAway) return;
+    // The failure of the other side is no reason to skip an own pool.
+    this.#isAway = false;
+    this.reason = undefined;
+  }
+
+  /** The request's own pools, before it leaves them. */
+  get own(): readonly PoolRoute[] {
+    return this.#routes;
+  }
+
+  /** Whether the request can return to its own pools. */
+  get mayReturn(): boolean {
+    return this.#isAway && this.hasLater;
+  }
+
+  /** Sends the request to the target of an overflow. `isLast`: its own pools were tried. */
+  leave(route: PoolRoute, isLast: boolean): void {
+    this.#routes = isLast ? [route] : [route, ...this.#routes];
+    this.#index = 0;
+    this.restart();
+    this.reason = undefined;
+    this.#isAway = true;
   }
 
   /** Forgets the attempts in the current pool. */
@@ -116,8 +141,8 @@ export class RouteCursor {
 
 function usableRoutes({ model, caller, holder }: ExchangeRequest): readonly PoolRoute[] {
   const { allowedRegions } = caller;
-  if (allowedRegions === undefined && holder === undefined) return model.routes;
-  return model.routes.filter(
+  if (allowedRegions === undefined && holder === undefined) return model.ownRoutes;
+  return model.ownRoutes.filter(
     ({ pool }) =>
       (holder === undefined || pool === holder.pool) && (allowedRegions === undefined || pool.mayLieIn(allowedRegions)),
   );

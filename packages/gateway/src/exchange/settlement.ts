@@ -7,19 +7,29 @@ import type { Pool } from "../replicas/pool.ts";
 import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
 import type { Attempt } from "./attempt.ts";
 import type { RequestPeek } from "../json/peek.ts";
-import { nanoUsdOf, type ModelRoute } from "./model-route.ts";
+import { nanoUsdOf, type LeftBy, type ModelRoute, type PoolRoute } from "./model-route.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 
-export function needOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): Need {
+export function needOf(request: ExchangeRequest): Need {
+  const { model, endpoint } = request;
   if (!isPriced(endpoint)) return { tokens: 0, nanoUsd: 0 };
-  const promptTokens = model.reservedPromptTokens(bodyBytes);
-  const outputTokens = endpoint.isGenerating ? outputTokensOf(model, peek) * peek.choiceCount : 0;
-  const counts = { promptTokens, completionTokens: outputTokens, cachedTokens: 0 };
+  const counts = mostTokensOf(request);
   return {
-    tokens: promptTokens + outputTokens,
+    tokens: counts.promptTokens + counts.completionTokens,
     // Any of the pools may serve the request.
     nanoUsd: Math.max(...model.routes.map(({ pool }) => nanoUsdOf(model.priceAt(pool), counts))),
   };
+}
+
+/** The most that the request can cost at the pool. */
+export function priceOf(request: ExchangeRequest, pool: Pool): number {
+  return nanoUsdOf(request.model.priceAt(pool), mostTokensOf(request));
+}
+
+function mostTokensOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): TokenCounts {
+  const promptTokens = model.reservedPromptTokens(bodyBytes);
+  const completionTokens = endpoint.isGenerating ? outputTokensOf(model, peek) * peek.choiceCount : 0;
+  return { promptTokens, completionTokens, cachedTokens: 0 };
 }
 
 /** The most output tokens of one choice: what the client states, else what the gateway sets. */
@@ -29,10 +39,14 @@ function outputTokensOf({ config }: ModelRoute, { outputTokensMax, outputTokensM
 
 /**
  * The maximum of output tokens that the gateway writes into a request whose client states none: what the limits of its
- * team reserve for it. Undefined if the client states one, or no limit depends on it.
+ * team, or the budget of an overflow, reserve for it. Undefined if the client states one, or no limit depends on it.
  */
-export function addedMaximumOf({ model, peek, caller, endpoint }: ExchangeRequest): number | undefined {
-  const isLimited = caller.limits.tokens !== undefined || caller.limits.money !== undefined;
+export function addedMaximumOf(
+  { model, peek, caller, endpoint }: ExchangeRequest,
+  { overflow }: Pick<PoolRoute, "overflow">,
+): number | undefined {
+  const { tokens, money } = caller.limits;
+  const isLimited = tokens !== undefined || money !== undefined || overflow !== undefined;
   const isOpen = endpoint.isGenerating && peek.outputTokensMax === undefined;
   return isLimited && isOpen ? outputTokensOf(model, peek) : undefined;
 }
@@ -58,10 +72,11 @@ export function limitError({ definition, retryAtMs }: Denial, nowMs: number): Ap
 const accountLines =
   /^(?:server|(?:openai|anthropic)-(?:organization|project)[^:]*|(?:x|anthropic)-ratelimit-[^:]*):.*\r\n/gim;
 
-export function headersOf({ head, pool }: Pick<Attempt, "head" | "pool">, id: string): string {
+export function headersOf({ head, pool, route }: Pick<Attempt, "head" | "pool" | "route">, id: string): string {
   const forwarded = head?.forwarded ?? "";
   const shown = (head?.status ?? 0) < 400 ? forwarded : pool.headers.withoutSecretLines(forwarded);
-  return `${pool.traits.isProvider ? shown.replaceAll(accountLines, "") : shown}x-request-id: ${id}\r\n`;
+  const overflow = route.overflow === undefined ? "" : `x-headroom-overflow: ${route.overflow.reason}\r\n`;
+  return `${pool.traits.isProvider ? shown.replaceAll(accountLines, "") : shown}${overflow}x-request-id: ${id}\r\n`;
 }
 
 export function refusalHeaders(id: string, error: ApiError): string {
@@ -95,6 +110,8 @@ export interface Outcome {
    */
   readonly continuedTokens: number;
   readonly pool: Pool | undefined;
+  /** The overflow by which the request went to the pool. */
+  readonly overflow: LeftBy | undefined;
 }
 
 export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<UsageRecord, "seq"> {
@@ -128,6 +145,7 @@ export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<Usag
     ...counts,
     isPromptEstimated: reported === undefined && isServed,
     nanoUsd: isServed ? nanoUsdOf(model.priceAt(pool), counts) : 0,
+    ...(end.overflow === undefined ? {} : { overflow: end.overflow.name, overflowReason: end.overflow.reason }),
   };
 }
 

@@ -118,3 +118,10 @@ export class HttpTarget implements ResponseTarget {
     this.#connection.destroy();
   }
 }
+
+/** Ends a response whose replica failed after its first byte. `event`: the last event of a stream. */
+export function endBroken(target: ResponseTarget, event: Buffer | undefined): void {
+  if (event === undefined) return target.abort();
+  target.write(event, undefined);
+  target.end();
+}

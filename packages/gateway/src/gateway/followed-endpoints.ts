@@ -3,9 +3,12 @@ import path from "node:path";
 import type { GatewayConfig } from "../config/schema.ts";
 import { EndpointFollower } from "../replicas/endpoint-follower.ts";
 import type { Fleet } from "../replicas/fleet.ts";
-import type { GatewayLoad } from "../replicas/load-reporter.ts";
+import type { LimitSource } from "../limits/account.ts";
+import type { GatewayLoad, OverflowLoad } from "../replicas/load-reporter.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { LatencyFigures } from "../replicas/recent-latencies.ts";
+import type { UsageLog } from "../usage/usage-log.ts";
+import { OverflowBudgets } from "./overflow-budgets.ts";
 import type { Waker } from "../replicas/waker.ts";
 
 /** Maximum number of replicas in a report. */
@@ -16,6 +19,9 @@ const QUEUED_MAX = 1e12;
 interface FollowedParts {
   readonly fleet: Fleet;
   readonly waker: Waker;
+  readonly limits: LimitSource;
+  readonly usage: UsageLog;
+  readonly usageDirectory: string;
   readonly stateDirectory: string;
   /** The configuration that was applied last. */
   active(): GatewayConfig;
@@ -23,10 +29,45 @@ interface FollowedParts {
   log(line: string): void;
 }
 
-/** `undefined`: the gateway has no control plane. */
-export function followerOf({ controlPlane, id }: GatewayConfig, parts: FollowedParts): EndpointFollower | undefined {
+/** Time in ms between two looks for budgets of overflows that are not counted yet. */
+const BUDGETS_MS = 1000;
+
+/** The endpoints that pools follow, if the gateway has a control plane, and the budgets of the overflows of pools. */
+export class FollowedEndpoints {
+  readonly #follower: EndpointFollower | undefined;
+  readonly #budgets: OverflowBudgets;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(config: GatewayConfig, parts: FollowedParts) {
+    const { fleet, usage, usageDirectory: directory, limits, now } = parts;
+    this.#budgets = new OverflowBudgets({ directory, usage, limits, now, pools: () => fleet.pools.values() });
+    this.#follower = followerOf(config, parts, () => void this.#budgets.check());
+  }
+
+  async start(): Promise<void> {
+    await this.#follower?.start();
+    await this.#budgets.check();
+    this.#timer = setInterval(() => void this.#budgets.check(), BUDGETS_MS);
+    this.#timer.unref();
+  }
+
+  async poke(): Promise<void> {
+    await this.#follower?.poke();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#follower?.stop();
+  }
+}
+
+function followerOf(
+  { controlPlane, id }: GatewayConfig,
+  parts: FollowedParts,
+  overflowChanged: () => void,
+): EndpointFollower | undefined {
   if (controlPlane === undefined) return undefined;
-  const { fleet, waker, stateDirectory, active, now, log } = parts;
+  const { fleet, waker, stateDirectory, active, limits, now, log } = parts;
   const startedAtMs = Math.floor(now());
   return new EndpointFollower({
     url: controlPlane.url,
@@ -36,19 +77,21 @@ export function followerOf({ controlPlane, id }: GatewayConfig, parts: FollowedP
     intervalMs: controlPlane.interval,
     file: path.join(stateDirectory, "endpoints.json"),
     pools: () => active().pools,
-    take: (name, urls, { isAutoscaled, rollout }) => {
+    take: (name, urls, endpoint) => {
       const refusedCount = fleet.setDiscovered(name, urls, now());
       if (refusedCount > 0) log(`pool ${name}: there is no room for ${refusedCount} replicas of its endpoint`);
       const pool = fleet.pools.get(name);
       if (pool === undefined) return;
-      pool.isAutoscaled = isAutoscaled;
-      pool.follow(rollout);
+      pool.isAutoscaled = endpoint.isAutoscaled;
+      pool.follow(endpoint.rollout);
+      pool.followOverflow(endpoint.name, endpoint.overflow);
+      overflowChanged();
       waker.check(pool);
     },
     load: (names) =>
       loadOf(
         names.flatMap((name) => fleet.pools.get(name) ?? []),
-        { waker, nowMs: now(), startedAtMs },
+        { waker, limits, nowMs: now(), startedAtMs },
       ),
     isWaiting: () =>
       [...fleet.pools.values()].some((pool) => pool.config.endpoint !== undefined && waker.isWaking(pool)),
@@ -58,7 +101,15 @@ export function followerOf({ controlPlane, id }: GatewayConfig, parts: FollowedP
 
 function loadOf(
   pools: readonly Pool[],
-  { waker, nowMs, startedAtMs }: { readonly waker: Waker; readonly nowMs: number; readonly startedAtMs: number },
+  {
+    waker,
+    limits,
+    nowMs,
+    startedAtMs,
+  }: Pick<FollowedParts, "waker" | "limits"> & {
+    readonly nowMs: number;
+    readonly startedAtMs: number;
+  },
 ): GatewayLoad {
   const replicas = pools.flatMap((pool) => [...pool.replicas.values()]);
   const queued = replicas.flatMap(({ load }) => load.queued ?? []);
@@ -67,6 +118,7 @@ function loadOf(
   // An endpoint has one rollout, and its pools see parts of its traffic; the busiest pool speaks for it.
   const counters = pools.flatMap(({ split }) => (split === undefined ? [] : [split.counters()]));
   const busiest = counters.toSorted((left, right) => right.canary.requests - left.canary.requests)[0];
+  const overflow = pools.find((pool) => pool.isOverflowListed)?.overflow;
   const lastActiveAtMs = Math.max(startedAtMs, ...pools.map((pool) => pool.lastActiveAtMs));
   return {
     requests: sum(pools.map(({ startedCount }) => startedCount)),
@@ -79,9 +131,27 @@ function loadOf(
     ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
     tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),
     ...(busiest === undefined ? {} : { rollout: busiest }),
+    ...(overflow === undefined ? {} : { overflow: overflowLoad(pools, limits) }),
     replicas: replicas
       .slice(0, REPLICAS_MAX)
       .map(({ url, requestCount }) => ({ address: `${url.host}:${url.port}`, requests: requestCount })),
+  };
+}
+
+/** Amounts over all pools of the endpoint, whose budget is one. */
+function overflowLoad(pools: readonly Pool[], limits: LimitSource): OverflowLoad {
+  const all = pools.flatMap(({ overflow }) => overflow ?? []);
+  const added = (maps: readonly ReadonlyMap<string, number>[]): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const [reason, count] of maps.flatMap((each) => [...each])) counts[reason] = (counts[reason] ?? 0) + count;
+    return counts;
+  };
+  const budget = all[0]?.budget;
+  return {
+    left: added(all.map(({ left }) => left)),
+    stayed: added(all.map(({ stayed }) => stayed)),
+    nanoUsd: sum(all.map(({ nanoUsd }) => nanoUsd)),
+    spentNanoUsd: budget === undefined ? null : Math.round(limits.used(budget)),
   };
 }
 

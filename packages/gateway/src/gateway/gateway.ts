@@ -444,6 +444,8 @@ export class Gateway implements ClientPort, Runtime {
     this.bodies.give(exchange.request.caller.team, exchange.translatedBytes);
     this.#parts.metrics.observe(summary);
     observeLatencies(this.#parts.fleet.pools.get(summary.record.pool), summary);
+    const { overflow, nanoUsd } = summary.record;
+    if (overflow !== undefined) this.#parts.fleet.paid(overflow, nanoUsd);
     this.#parts.ring.add(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);

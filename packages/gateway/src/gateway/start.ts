@@ -26,7 +26,6 @@ import type { LimitSource } from "../limits/account.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import type { ServingState } from "../protocols/health.ts";
 import { limitsOf } from "./shared-limits.ts";
-import type { EndpointFollower } from "../replicas/endpoint-follower.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
 import { Waker } from "../replicas/waker.ts";
@@ -43,7 +42,7 @@ import { requestRoutes, type RequestSources } from "./admin-requests.ts";
 import { pageAnswers } from "./admin-page.ts";
 import { adminTokenOf, stateDirectoryOf } from "./admin-token.ts";
 import { connectionBound } from "./connection-bound.ts";
-import { followerOf } from "./followed-endpoints.ts";
+import { FollowedEndpoints } from "./followed-endpoints.ts";
 import { Gateway } from "./gateway.ts";
 import { overviewRoutes } from "./overview.ts";
 import { reloads } from "./reload.ts";
@@ -182,7 +181,7 @@ async function startParts(
   opened.add(() => usage.close());
   const metrics = new GatewayMetrics();
   const ring = new RequestRing();
-  const waker = new Waker({ directory: config.state, now, log, waits: () => void follower?.poke() });
+  const waker = new Waker({ directory: config.state, now, log, waits: () => void followed.poke() });
   const tracer = tracerOf(config);
   if (tracer !== undefined) opened.add(() => tracer.close());
   const accessLog =
@@ -200,9 +199,10 @@ async function startParts(
   );
   opened.add(() => prober.stop());
   let active = config;
-  const follower = followerOf(config, { fleet, waker, now, log, stateDirectory, active: () => active });
-  opened.add(() => follower?.stop());
-  await follower?.start();
+  const followedParts = { fleet, waker, limits, usage, usageDirectory, stateDirectory, now, log };
+  const followed = new FollowedEndpoints(config, { ...followedParts, active: () => active });
+  opened.add(() => followed.stop());
+  await followed.start();
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
   const listener = createListener(config, gateway, log);
@@ -226,7 +226,7 @@ async function startParts(
       active = next;
     },
     reopenLog: () => accessLog?.reopen(),
-    close: closing({ ...parts, config, gateway, prober, follower, sweeper, admin, listener }),
+    close: closing({ ...parts, config, gateway, prober, followed, sweeper, admin, listener }),
   };
 }
 
@@ -241,7 +241,7 @@ interface RunningParts {
   readonly waker: Waker;
   readonly batches: BatchStore;
   readonly prober: Prober;
-  readonly follower: EndpointFollower | undefined;
+  readonly followed: FollowedEndpoints;
   readonly sweeper: NodeJS.Timeout;
   readonly admin: HttpServer;
   readonly listener: Listener;
@@ -260,7 +260,7 @@ function closing(parts: RunningParts): () => Promise<void> {
     await settled(gateway);
     await batches.idle();
     prober.stop();
-    parts.follower?.stop();
+    parts.followed.stop();
     clearInterval(parts.sweeper);
     parts.admin.close();
     parts.admin.closeAllConnections();
@@ -312,6 +312,7 @@ function adminOf(parts: {
     droppedSpans: tracer?.droppedCount ?? 0,
     held: waker.heldCount,
     pools: fleet.pools.values(),
+    used,
     limits: [],
   });
   const servingState = (): ServingState => gateway.servingState();

@@ -4,6 +4,7 @@
  */
 import { assertAmount } from "./amount.ts";
 import type { LimitDefinition, LimitLedger } from "./ledger.ts";
+import type { UsageRecord } from "../usage/record.ts";
 
 export interface Denial {
   readonly definition: LimitDefinition;
@@ -50,6 +51,14 @@ export type TakeOutcome =
 interface Used {
   readonly tokens: number;
   readonly nanoUsd: number;
+  /** The part of `nanoUsd` that the overflow of a pool pays. */
+  readonly overflowNanoUsd: number;
+}
+
+/** The amounts of a usage record that count against limits. */
+export function usedOf(record: Omit<UsageRecord, "seq">): Used {
+  const { promptTokens, completionTokens, nanoUsd, overflow } = record;
+  return { tokens: promptTokens + completionTokens, nanoUsd, overflowNanoUsd: overflow === undefined ? 0 : nanoUsd };
 }
 
 export class Reservation {
@@ -75,7 +84,7 @@ export class Reservation {
    * Charges the usage of a request in progress beyond its reservation, so that other requests see the usage of a long
    * stream before its end.
    */
-  advance(used: Used): void {
+  advance(used: Omit<Used, "overflowNanoUsd">): void {
     for (const held of this.#held) {
       if (held.definition.kind === "requests") continue;
       const actual = held.definition.kind === "tokens" ? used.tokens : used.nanoUsd;
@@ -86,7 +95,7 @@ export class Reservation {
   }
 
   /** Refunds unused amounts and charges usage beyond the reservation. */
-  settle(used: Used): void {
+  settle(used: Omit<Used, "overflowNanoUsd">): void {
     for (const held of this.#held) {
       const { definition, amount } = held;
       if (definition.kind === "requests") continue;
@@ -114,6 +123,8 @@ export class RequestLimits {
   /** Undefined until the limits have granted the request's need. */
   reservation: Reservation | undefined;
   #addedBudgets: Reservation | undefined;
+  /** A part of the budget of the overflow by which the request left its pool. */
+  #overflow: Reservation | undefined;
   /** Money in the request's last record in the usage file. */
   #recordedNanoUsd = 0;
   #isEnded = false;
@@ -134,16 +145,24 @@ export class RequestLimits {
     this.#addedBudgets.addBudget(definition, this.#recordedNanoUsd);
   }
 
+  /** A request that has ended meanwhile costs nothing. */
+  leave(reservation: Reservation): void {
+    if (this.#isEnded) reservation.release();
+    else this.#overflow = reservation;
+  }
+
   /** Called when the usage of a request in progress is recorded. */
   recorded(used: Used): void {
     this.#recordedNanoUsd = used.nanoUsd;
     this.reservation?.advance(used);
     this.#addedBudgets?.advance(used);
+    this.#overflow?.advance({ tokens: 0, nanoUsd: used.overflowNanoUsd });
   }
 
   /** `used` is undefined if the request never reached a replica. */
   end(used: Used | undefined): void {
     this.#isEnded = true;
+    this.#overflow?.settle({ tokens: 0, nanoUsd: used?.overflowNanoUsd ?? 0 });
     if (used === undefined) this.reservation?.release();
     else {
       this.reservation?.settle(used);

@@ -9,6 +9,8 @@ import { z } from "zod";
 import type { PoolConfig } from "../config/schema.ts";
 import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
 import { secretOf, type SecretSource } from "../config/secrets.ts";
+import { endpointFullName as fullName } from "./endpoint-name.ts";
+import { listedOverflow, type ListedOverflow } from "./overflow-policy.ts";
 import { replicaIdOf } from "./replica.ts";
 import type { FollowedRollout } from "./rollout-split.ts";
 import { LoadReporter, type GatewayLoad, type ReportedEndpoint } from "./load-reporter.ts";
@@ -22,7 +24,6 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const REPLICAS_MAX = 1_000;
 /** Number of endpoints at which the control plane cuts its list. */
 const ENDPOINTS_LISTED_MAX = 1_000;
-const DEFAULT_TEAM = "default";
 
 const address = z.string().max(300);
 
@@ -40,6 +41,8 @@ const listSchema = z.object({
           .object({ number: z.int(), startedAtMs: z.int().default(0), weightMilli: weight.nullable() })
           .nullable()
           .default(null),
+        // An overflow that this release does not know lets nothing leave.
+        overflow: listedOverflow.nullable().catch(null).default(null),
         list: z
           .array(z.object({ address: address.nullable(), draining: z.boolean(), revision: z.int().default(1) }))
           .max(REPLICAS_MAX),
@@ -53,6 +56,7 @@ type ListedEndpoints = z.output<typeof listSchema>["items"];
 const followed = z.object({
   addresses: z.array(address).max(REPLICAS_MAX),
   isAutoscaled: z.boolean(),
+  overflow: listedOverflow.nullable().default(null),
   rollout: z
     .object({
       number: z.int(),
@@ -70,13 +74,21 @@ const knownSchema = z.record(
   z.string(),
   z.union([
     followed,
-    followed.shape.addresses.transform((addresses): Followed => ({ addresses, isAutoscaled: false, rollout: null })),
+    followed.shape.addresses.transform((addresses): Followed => ({
+      addresses,
+      isAutoscaled: false,
+      overflow: null,
+      rollout: null,
+    })),
   ]),
 );
 type Known = z.output<typeof knownSchema>;
 
 interface TakenEndpoint {
+  /** `TEAM/NAME`. */
+  readonly name: string;
   readonly isAutoscaled: boolean;
+  readonly overflow: ListedOverflow | null;
   readonly rollout: FollowedRollout | null;
 }
 
@@ -197,6 +209,7 @@ export class EndpointFollower {
         known[endpoint] = {
           addresses: servingAddresses(listed),
           isAutoscaled: listed.some(({ autoscaled }) => autoscaled),
+          overflow: listed.find(({ overflow }) => overflow !== null)?.overflow ?? null,
           rollout: rolloutIn(listed),
         };
     }
@@ -224,10 +237,12 @@ export class EndpointFollower {
   #apply(): void {
     for (const { name, endpoint } of this.#setup.pools()) {
       const known = endpoint === undefined ? undefined : this.#known[endpoint];
-      if (known === undefined) continue;
+      if (endpoint === undefined || known === undefined) continue;
       const urls = urlsOf(known.addresses);
       this.#setup.take(name, this.#reachable(urls), {
+        name: fullName(endpoint),
         isAutoscaled: known.isAutoscaled,
+        overflow: known.overflow,
         rollout: known.rollout === null ? null : { ...known.rollout, canary: idsOf(known.rollout.canary) },
       });
     }
@@ -264,8 +279,6 @@ function itemsOf(items: ListedEndpoints, endpoint: string): ListedEndpoints {
   const wanted = fullName(endpoint);
   return items.filter(({ name, team }) => `${team}/${name}` === wanted);
 }
-
-const fullName = (endpoint: string): string => (endpoint.includes("/") ? endpoint : `${DEFAULT_TEAM}/${endpoint}`);
 
 function servingAddresses(listed: ListedEndpoints): string[] {
   const serving = listed.flatMap(({ list }) => list).filter(({ draining }) => !draining);

@@ -82,6 +82,15 @@ export class Fleet {
     this.#models = models;
   }
 
+  /** Called when a request has ended that left a pool by this overflow. */
+  paid(overflowName: string, nanoUsd: number): void {
+    for (const { overflow } of this.#pools.values()) {
+      if (overflow?.policy.name !== overflowName) continue;
+      overflow.nanoUsd += nanoUsd;
+      return;
+    }
+  }
+
   /** Drops removed replicas whose last request has ended, or whose deadline has passed. */
   sweep(nowMs: number): void {
     for (const replica of this.#leaving) {

@@ -15,6 +15,15 @@ const REPEAT_MS = 5_000;
 /** Time without reports after the control plane refused one. */
 const REFUSED_MS = 30_000;
 
+/** Requests that left the endpoint or stayed although it was saturated, by reason, since the start of the gateway. */
+export interface OverflowLoad {
+  readonly left: Readonly<Record<string, number>>;
+  readonly stayed: Readonly<Record<string, number>>;
+  readonly nanoUsd: number;
+  /** Spent of the budget in its period, as this gateway knows; `null`: there is no budget. */
+  readonly spentNanoUsd: number | null;
+}
+
 export interface GatewayLoad {
   readonly requests: number;
   readonly running: number;
@@ -26,6 +35,8 @@ export interface GatewayLoad {
   readonly tpot: LatencyFigures | null;
   /** Absent: no rollout is in progress. */
   readonly rollout?: RolloutCounters;
+  /** Absent: the control plane lists no overflow of the endpoint. */
+  readonly overflow?: OverflowLoad;
   readonly replicas: readonly { readonly address: string; readonly requests: number }[];
 }
 

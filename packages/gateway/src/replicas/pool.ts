@@ -12,6 +12,9 @@ import { followedWake, type PoolConfig, type PriceConfig } from "../config/schem
 import { RecentLatencies } from "./recent-latencies.ts";
 import { engines, type EngineTraits } from "./engines.ts";
 import { noHeaders, type PoolHeaders } from "./pool-headers.ts";
+import { policyOf, type ListedOverflow, type OverflowPolicy, type OverflowReason } from "./overflow-policy.ts";
+import { PoolOverflow } from "./pool-overflow.ts";
+import { RecentEnds } from "./recent-ends.ts";
 import { Replica } from "./replica.ts";
 import { RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
 
@@ -57,6 +60,10 @@ export class Pool {
   isAutoscaled = false;
   /** The rollout of the endpoint that the pool follows. */
   split: RolloutSplit | undefined;
+  #overflow: PoolOverflow | undefined;
+  /** The overflow of the document of the endpoint that the pool follows. */
+  #followedOverflow: OverflowPolicy | undefined;
+  readonly #ends = new RecentEnds();
   readonly #draw: () => number;
 
   constructor(config: PoolConfig, seed: number) {
@@ -183,6 +190,37 @@ export class Pool {
     this.split.follow(rollout, this.#replicas.keys());
   }
 
+  /** How requests leave the pool while it is saturated. Undefined if they do not. */
+  get overflow(): PoolOverflow | undefined {
+    const policy = this.#followedOverflow ?? configuredOverflow(this.config);
+    if (policy === undefined) this.#overflow = undefined;
+    else if (policy !== this.#overflow?.policy) this.#overflow = new PoolOverflow(policy, this.#overflow);
+    return this.#overflow;
+  }
+
+  /** Whether the overflow is that of the endpoint's document. */
+  get isOverflowListed(): boolean {
+    return this.#followedOverflow !== undefined;
+  }
+
+  /** `null`: the document of the endpoint has no overflow. */
+  followOverflow(endpoint: string, listed: ListedOverflow | null): void {
+    const next = listed === null ? undefined : policyOf(endpoint, listed);
+    if (JSON.stringify(next) !== JSON.stringify(this.#followedOverflow)) this.#followedOverflow = next;
+  }
+
+  /** Why a request should leave the pool now; `undefined`: its replicas take the request. */
+  overflowReason(nowMs: number, regions: readonly string[] | undefined): OverflowReason | undefined {
+    const { requestCount, config } = this;
+    const load = {
+      replicas: this.#replicas,
+      requestCount,
+      concurrencyMax: config.concurrencyMax,
+      endsPerSecond: this.#ends.perSecond(nowMs),
+    };
+    return this.overflow?.reason(load, nowMs, regions);
+  }
+
   /** If no replica of the revision takes the request, one of the other does: a rollout refuses nothing. */
   #decide(request: RoutingRequest, nowMs: number): ReturnType<Router["choose"]> {
     if (this.split === undefined || request.only !== undefined) return this.router.choose(request, nowMs);
@@ -211,6 +249,7 @@ export class Pool {
     replica.requestCount--;
     this.requestCount--;
     this.lastActiveAtMs = nowMs;
+    this.#ends.add(nowMs);
     this.router.end(ticket, outcome, nowMs);
     if (outcome === "cancelled") {
       if (!replica.breaker.isClosed) {
@@ -243,4 +282,18 @@ export class Pool {
     replica.ejectedUntilMs = nowMs + EJECTED_FOR_MS;
     this.refresh(replica, nowMs);
   }
+}
+
+const configured = new WeakMap<object, OverflowPolicy>();
+
+/** One object for each configuration: a policy that does not change keeps its counts. */
+function configuredOverflow({ name, overflow }: PoolConfig): OverflowPolicy | undefined {
+  if (overflow === undefined) return undefined;
+  const known = configured.get(overflow);
+  if (known !== undefined) return known;
+  const { pool, when, budget, dataRules } = overflow;
+  const { queueTime: queueTimeMs, concurrency } = when;
+  const policy: OverflowPolicy = { name, target: { pool }, queueTimeMs, concurrency, budget, dataRules };
+  configured.set(overflow, policy);
+  return policy;
 }

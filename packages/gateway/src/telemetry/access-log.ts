@@ -71,6 +71,7 @@ export class AccessLog {
       model: record.model,
       pool: record.pool,
       replica: replicaId,
+      overflow: record.overflowReason,
       attempts: attempts.length,
       decision: decision === undefined ? undefined : decisionOf(decision),
       refusal: refusal === undefined ? undefined : { kind: refusal.kind, message: refusal.message },

@@ -4,8 +4,10 @@
  * only names from the configuration, so that clients cannot increase their number.
  */
 import type { ExchangeSummary } from "../exchange/runtime.ts";
+import type { LimitDefinition } from "../limits/ledger.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { Histogram } from "./histogram.ts";
+import { overflowText } from "./overflow-metrics.ts";
 import { escaped } from "./prometheus-text.ts";
 import { RecentMinutes } from "./recent-minutes.ts";
 import { TeamMetrics, type LimitState, type TeamCounts } from "./team-metrics.ts";
@@ -39,6 +41,8 @@ export interface GatewayGauges {
   readonly answerBytes: number;
   readonly pools: Iterable<Pool>;
   readonly limits: readonly LimitState[];
+  /** Amount that a limit counts now. */
+  used(definition: LimitDefinition): number;
 }
 
 export class GatewayMetrics {
@@ -91,10 +95,12 @@ export class GatewayMetrics {
    * clock.
    */
   text(gauges: GatewayGauges, nowMs: number): string {
+    const pools = [...gauges.pools];
     return [
       this.#requestText(),
       this.#teams.text(gauges.limits),
-      this.#poolText(gauges.pools, nowMs),
+      this.#poolText(pools, nowMs),
+      overflowText(pools, gauges.used),
       this.#processText(gauges),
     ].join("");
   }

@@ -103,18 +103,25 @@ function replaced(directory: string, life: number, settledLife: number): string 
 }
 
 /**
- * Nano-dollars that each team has spent since a time. Streams that were in progress when an earlier process of the
+ * Nano-dollars that each team, or another subject of a record, has spent since a time. Streams that were in progress when an earlier process of the
  * gateway ended are included. The files are read block by block, so that a gateway can serve requests in between.
  */
 export class SpendingReader {
   readonly #directory: string;
   readonly #sinceMs: number;
+  readonly #subjectOf: (record: UsageRecord) => string | undefined;
   #segment = "";
   #offset = 0;
   readonly #spent = new Map<string, number>();
   readonly #open = new Map<string, UsageRecord>();
 
-  constructor(directory: string, sinceMs: number) {
+  /** Records of which `subjectOf` is undefined do not count. */
+  constructor(
+    directory: string,
+    sinceMs: number,
+    subjectOf: (record: UsageRecord) => string | undefined = ({ team }) => team,
+  ) {
+    this.#subjectOf = subjectOf;
     this.#directory = directory;
     this.#sinceMs = sinceMs;
   }
@@ -154,8 +161,10 @@ export class SpendingReader {
     return hasAdvanced;
   }
 
-  #count({ team, nanoUsd, atMs }: UsageRecord, spent: Map<string, number>): void {
-    if (atMs >= this.#sinceMs) spent.set(team, (spent.get(team) ?? 0) + nanoUsd);
+  #count(record: UsageRecord, spent: Map<string, number>): void {
+    const subject = this.#subjectOf(record);
+    if (record.atMs < this.#sinceMs || subject === undefined) return;
+    spent.set(subject, (spent.get(subject) ?? 0) + record.nanoUsd);
   }
 }
 

@@ -26,6 +26,9 @@ export interface UsageRecord {
   /** Whether the replica did not report prompt tokens, so that they were estimated from the prompt's bytes. */
   readonly isPromptEstimated: boolean;
   readonly nanoUsd: number;
+  /** The overflow by which the request left its pool: `TEAM/NAME` of the endpoint or the pool, and why it left. */
+  readonly overflow?: string;
+  readonly overflowReason?: string;
 }
 
 /**
@@ -71,6 +74,11 @@ export class RecordLines {
       record.isPromptEstimated ? ',"isPromptEstimated":true,"nanoUsd":' : ',"isPromptEstimated":false,"nanoUsd":',
     );
     this.#number(record.nanoUsd);
+    if (record.overflow !== undefined) {
+      this.#text(',"overflow":');
+      this.#bytesOf(quoted(record.overflow));
+      this.#text(`,"overflowReason":"${record.overflowReason ?? ""}"`);
+    }
     this.#text("}\n");
   }
 

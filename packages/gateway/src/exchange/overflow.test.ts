@@ -1,0 +1,189 @@
+/** Requests leave a saturated pool for another one, within data rules and budget, and the other side's failures cost nothing. */
+import { hash } from "node:crypto";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
+import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function upstream(options: MockOptions = {}): Promise<MockUpstream> {
+  const mock = new MockUpstream(options);
+  await mock.start();
+  cleanups.push(() => mock.kill().catch(() => undefined));
+  return mock;
+}
+
+function newState(): string {
+  const state = mkdtempSync(path.join(tmpdir(), "headroom-overflow-"));
+  cleanups.push(() => rmSync(state, { recursive: true }));
+  return state;
+}
+
+const key = (name: string, more = ""): string => `{ sha256: ${hash("sha256", name)}${more} }`;
+const teams =
+  `teams:\n  - { name: open, keys: [${key("any")}, ${key("secret", ", dataRule: restricted")}] }\n` +
+  `  - { name: health, dataRule: patients, keys: [${key("patients")}] }\n`;
+
+interface Wanted {
+  readonly own: readonly MockUpstream[];
+  readonly other: MockUpstream;
+  readonly overflow?: string;
+  readonly more?: string;
+  readonly price?: string;
+  readonly state?: string;
+}
+
+/** 10 USD for each million of output tokens at the provider: 0.00001 USD a token. */
+async function start({ own, other, state, ...texts }: Wanted): Promise<TestGateway> {
+  const { overflow = "", more = "", price = ", price: { output: 10 }" } = texts;
+  const replicas = own.map(({ url }) => `"${url}"`).join(", ");
+  const gateway = await testGateway(
+    `${teams}pools:\n` +
+      `  - { name: own, engine: vllm, probe: { interval: 50ms }, metrics: { interval: 50ms }, replicas: [${replicas}], overflow: { pool: provider${overflow} }${more} }\n` +
+      `  - { name: provider, replicas: ["${other.url}"]${price} }\n` +
+      "models:\n  - { name: m, outputTokensReserved: 100, pools: [own, { pool: provider, model: big, when: [overflow] }] }\n",
+    state,
+  );
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+const metric = async ({ admin }: TestGateway, name: string): Promise<string[]> =>
+  (await (await admin("/metrics")).text()).split("\n").filter((line) => line.startsWith(name));
+
+async function readyWithin(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+function usageRows(state: string): { pool: string; nanoUsd: number; overflow?: string; overflowReason?: string }[] {
+  const folder = path.join(state, "gateway", "usage");
+  const text = readdirSync(folder).map((name) => readFileSync(path.join(folder, name), "utf8"));
+  return text
+    .join("")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as ReturnType<typeof usageRows>[number]);
+}
+
+describe("an overflow", () => {
+  it("takes the requests beyond the concurrency, and none when there is room again", async () => {
+    const [own, other] = [await upstream({ delayMs: 150 }), await upstream()];
+    const gateway = await start({ own: [own], other, overflow: ", when: { concurrency: 2 }, budget: 1 USD/day" });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => chat(gateway.url, {}, "any")));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect([own.requestCount, other.requestCount]).toEqual([2, 3]);
+    expect(answers.filter(({ headers }) => headers.get("x-headroom-overflow") === "concurrency")).toHaveLength(3);
+    expect(other.lastBody).toMatchObject({ model: "big", max_completion_tokens: 100 });
+    const after = await chat(gateway.url, {}, "any");
+    expect([after.headers.get("x-headroom-overflow"), own.requestCount]).toEqual([null, 3]);
+    const rows = usageRows(gateway.state).filter(({ overflow }) => overflow !== undefined);
+    expect(rows).toHaveLength(3);
+    expect(rows[0]).toMatchObject({
+      pool: "provider",
+      nanoUsd: 50_000,
+      overflow: "own",
+      overflowReason: "concurrency",
+    });
+    expect(await metric(gateway, "headroom_gateway_overflow_requests_total")).toEqual([
+      'headroom_gateway_overflow_requests_total{name="own",overflow="own",reason="concurrency"} 3',
+    ]);
+    expect(await metric(gateway, "headroom_gateway_overflow_budget_spent_usd")).toEqual([
+      'headroom_gateway_overflow_budget_spent_usd{name="own",overflow="own",period="day"} 0.00015',
+    ]);
+  });
+
+  it("takes requests while the queues of the own replicas are long", async () => {
+    const [own, other] = [await upstream(), await upstream()];
+    // The mock reports 3 waiting requests, and no request has ended.
+    const gateway = await start({ own: [own], other, overflow: ", when: { queueTime: 5s }" });
+    await readyWithin(async () => (await chat(gateway.url, {}, "any")).headers.has("x-headroom-overflow"));
+    expect(await metric(gateway, "headroom_gateway_overflow_requests_total")).toEqual([
+      'headroom_gateway_overflow_requests_total{name="own",overflow="own",reason="queueTime"} 1',
+    ]);
+  });
+
+  it("takes requests when no own replica does, and those that own replicas refused", async () => {
+    const [own, other] = [await upstream({ status: 503 }), await upstream()];
+    const gateway = await start({ own: [own], other });
+    expect((await chat(gateway.url, {}, "any")).headers.get("x-headroom-overflow")).toBe("noReplica");
+    own.options = { status: 500 };
+    expect((await chat(gateway.url, {}, "any")).headers.get("x-headroom-overflow")).toBe("failed");
+    await own.kill();
+    expect((await chat(gateway.url, {}, "any")).status).toBe(200);
+    expect((await chat(gateway.url, { stream: true }, "any")).headers.get("x-headroom-overflow")).toBe("noReplica");
+    expect(other.requestCount).toBe(4);
+  });
+
+  it("never takes a request with a data rule that is not listed, whatever its headers say", async () => {
+    const [own, other] = [await upstream({ status: 503 }), await upstream()];
+    const gateway = await start({ own: [own], other, overflow: ", dataRules: [unmarked, patients]" });
+    const sent = (name: string, rule?: string): Promise<Response> =>
+      fetch(`${gateway.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          authorization: `Bearer ${name}`,
+          ...(rule === undefined ? {} : { "x-headroom-data-rule": rule }),
+        },
+        body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "a" }] }),
+      });
+    expect((await sent("secret")).status).toBe(503);
+    expect((await sent("secret", "unmarked")).status).toBe(503);
+    expect((await sent("any", "restricted")).status).toBe(503);
+    expect((await sent("any", "patients, restricted")).status).toBe(503);
+    expect(other.requestCount).toBe(0);
+    expect((await sent("patients")).status).toBe(200);
+    expect((await sent("any")).status).toBe(200);
+    expect(await metric(gateway, "headroom_gateway_overflow_stayed_total")).toEqual([
+      'headroom_gateway_overflow_stayed_total{name="own",overflow="own",reason="dataRule"} 4',
+    ]);
+  });
+
+  it("never spends more than its budget, over restarts", async () => {
+    const [own, other] = [await upstream({ status: 503 }), await upstream({ tokens: 100 })];
+    const state = newState();
+    // 100 tokens of a request cost 0.001 USD: five requests fit.
+    const wanted = { own: [own], other, overflow: ", budget: 0.0055 USD/month", state };
+    const first = await start(wanted);
+    const burst = await Promise.all(Array.from({ length: 20 }, () => chat(first.url, {}, "any")));
+    expect(burst.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(burst.filter(({ status }) => status === 503)).toHaveLength(15);
+    await first.close();
+    const second = await start(wanted);
+    expect((await chat(second.url, {}, "any")).status).toBe(503);
+    // A cheaper request has room in the rest.
+    expect((await chat(second.url, { max_tokens: 20 }, "any")).status).toBe(200);
+    expect(other.requestCount).toBe(6);
+  });
+
+  it("needs a price where it has a budget", async () => {
+    const [own, other] = [await upstream({ status: 503 }), await upstream()];
+    const gateway = await start({ own: [own], other, overflow: ", budget: 1 USD/day", price: "" });
+    expect((await chat(gateway.url, {}, "any")).status).toBe(503);
+    expect(await metric(gateway, "headroom_gateway_overflow_stayed_total")).toEqual([
+      'headroom_gateway_overflow_stayed_total{name="own",overflow="own",reason="price"} 1',
+    ]);
+  });
+
+  it("returns a request to the own replicas when the other side refuses or fails", async () => {
+    const [own, other] = [await upstream({ delayMs: 200 }), await upstream({ status: 429 })];
+    const gateway = await start({ own: [own], other, overflow: ", when: { concurrency: 1 }, budget: 1 USD/day" });
+    const both = async (): Promise<number[]> =>
+      (await Promise.all([chat(gateway.url, {}, "any"), chat(gateway.url, {}, "any")])).map(({ status }) => status);
+    expect(await both()).toEqual([200, 200]);
+    other.options = { status: 500 };
+    expect(await both()).toEqual([200, 200]);
+    await other.kill();
+    expect(await both()).toEqual([200, 200]);
+    expect(own.requestCount).toBe(6);
+    expect(await metric(gateway, "headroom_gateway_overflow_budget_spent_usd")).toEqual([
+      'headroom_gateway_overflow_budget_spent_usd{name="own",overflow="own",period="day"} 0',
+    ]);
+  });
+});

@@ -1,0 +1,31 @@
+/** The usage of a request at its end, or so far, from the parts of its exchange. */
+import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
+import type { Attempt } from "./attempt.ts";
+import type { BufferedResponse } from "./buffered-response.ts";
+import type { Continuation } from "./resume.ts";
+import type { ExchangeRequest } from "./runtime.ts";
+import { usageRecordOf } from "./settlement.ts";
+import type { SseTap } from "./sse-tap.ts";
+
+interface ServedBy {
+  readonly tap: SseTap | undefined;
+  readonly buffered: BufferedResponse;
+  readonly continuation: Continuation | undefined;
+  readonly attempt: Attempt | undefined;
+}
+
+export function servedUsage(
+  request: ExchangeRequest,
+  end: { readonly outcome: UsageOutcome; readonly status: number; readonly atMs: number },
+  { tap, buffered, continuation, attempt }: ServedBy,
+): Omit<UsageRecord, "seq"> {
+  return usageRecordOf(request, {
+    ...end,
+    reported: tap === undefined ? buffered.usage(end.outcome === "completed") : tap.usage,
+    counted: tap?.outputCount ?? 0,
+    answerBytes: buffered.forwardedBytes,
+    continuedTokens: continuation?.tokensBefore ?? 0,
+    pool: attempt?.pool,
+    overflow: attempt?.route.overflow,
+  });
+}
