@@ -10,6 +10,7 @@ import { plainHeadOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import { PlacementRequest } from "./placement-request.ts";
 import { Scratch, Slot } from "./scratch.ts";
+import { WaitingLines } from "./waiting-lines.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
 import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "../state/state.ts";
@@ -39,10 +40,15 @@ export class QueueBucket {
   waitsSinceMs: number = Number.POSITIVE_INFINITY;
   /** Results of earlier rounds for the request. */
   readonly memo: Scratch = new Scratch();
+  /** Distinguishes the buckets of a queue; -1 outside a queue. */
+  readonly ordinal: number;
+  /** When the bucket last got its first waiting work, as a count of such changes (`WaitingLines.listings`). */
+  listing = 0;
 
-  constructor(request: PlacementRequest, waiting: SortedList<WorkloadEntity>) {
+  constructor(request: PlacementRequest, waiting: SortedList<WorkloadEntity>, ordinal = -1) {
     this.#request = request;
     this.waiting = waiting;
+    this.ordinal = ordinal;
   }
 
   get request(): PlacementRequest {
@@ -115,6 +121,12 @@ const PREDICTED_CLASSES_KEPT = 64;
 
 const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_CLASSES_KEPT : CLASSES_KEPT);
 
+/** Only rounds with protected starts look behind blocked heads, at many buckets of distinct run times. */
+const linesFor = ({ backfill, elastic }: Rules, compareHeads: CompareClasses | null): WaitingLines | null =>
+  compareHeads === null || backfill.protectedStarts === 0 || elastic.grow === "in-order"
+    ? null
+    : new WaitingLines(compareHeads);
+
 export class Queue {
   #classes = new Map<string, QueueBucket>();
   /** Buckets of waiting workloads, by the ordinal of the workload. Numbers are the fastest keys of a map. */
@@ -127,6 +139,8 @@ export class Queue {
   #context: QueueContext;
   #compare: (left: Workload, right: Workload) => number;
   #compareHeads: CompareClasses | null;
+  #lines: WaitingLines | null;
+  #bucketCount = 0;
   /** Recently used buckets, by requested amounts and run time. */
   #recent: (RecentBucket | null)[] = NOBODY_RECENT.slice();
   /** Number of workloads with at least one task that may start now. */
@@ -151,6 +165,7 @@ export class Queue {
     this.#context = context;
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
+    this.#lines = linesFor(rules, this.#compareHeads);
   }
 
   get compare(): (left: Workload, right: Workload) => number {
@@ -160,6 +175,11 @@ export class Queue {
   /** The order between the heads of two buckets, or `null` if it depends on more than these two. */
   get compareHeads(): CompareClasses | null {
     return this.#compareHeads;
+  }
+
+  /** The waiting buckets in order; `null` if the order depends on more than the heads, or if no start is protected. */
+  get lines(): WaitingLines | null {
+    return this.#lines;
   }
 
   get changes(): number {
@@ -229,6 +249,7 @@ export class Queue {
       bucket = new QueueBucket(
         PlacementRequest.of(workload, { rules: this.#context.rules }),
         new SortedList<WorkloadEntity>(this.#compare),
+        this.#bucketCount++,
       );
       this.#classes.set(key, bucket);
       this.#fileByKind(bucket);
@@ -254,15 +275,15 @@ export class Queue {
         const { request } = bucket;
         const durationMs = plannedDurationMs(this.#context.rules, this.#context.runTimes, request);
         if (durationMs === request.durationMs) continue;
-        bucket.plan(durationMs);
+        if (bucket.waitingAt < 0 || this.#lines === null) bucket.plan(durationMs);
+        else this.#lines.replan(bucket, () => bucket.plan(durationMs));
         this.markDirty();
       }
   }
 
   add(workload: WorkloadEntity): void {
     const bucket = this.classOf(workload);
-    if (bucket.waitingAt < 0) bucket.waitingAt = this.#waiting.push(bucket) - 1;
-    bucket.waiting.insert(workload);
+    this.#insert(bucket, workload);
     bucket.waitsSinceMs = Math.min(bucket.waitsSinceMs, workload.submittedAtMs);
     if (bucket.waiting.first() === workload || !this.#judgesHeadsAlone) this.#judgedChanges++;
     if (kindRules(workload.spec).hasTasks) bucket.waitingArrays.add(workload);
@@ -270,6 +291,19 @@ export class Queue {
     this.readyCount++;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount++;
     this.#changes++;
+  }
+
+  #insert(bucket: QueueBucket, workload: WorkloadEntity): void {
+    const head = bucket.waiting.first();
+    const isHead = head === undefined || this.#compare(workload, head) < 0;
+    if (isHead && head !== undefined) this.#lines?.takeOut(bucket);
+    bucket.waiting.insert(workload);
+    if (head !== undefined) {
+      if (isHead) this.#lines?.file(bucket);
+      return;
+    }
+    bucket.waitingAt = this.#waiting.push(bucket) - 1;
+    this.#lines?.list(bucket);
   }
 
   has(workload: WorkloadEntity): boolean {
@@ -285,8 +319,11 @@ export class Queue {
     const bucket = this.#bucketOf.get(workload.ordinal);
     if (bucket === undefined) return;
     this.#bucketOf.delete(workload.ordinal);
+    const isHead = bucket.waiting.first() === workload;
+    if (isHead) this.#lines?.takeOut(bucket);
     bucket.waiting.remove(workload);
     if (bucket.waiting.length === 0) this.#unlist(bucket);
+    else if (isHead) this.#lines?.file(bucket);
     if (kindRules(workload.spec).hasTasks) bucket.waitingArrays.delete(workload);
     this.#judgedChanges++;
     this.readyCount--;
@@ -302,6 +339,7 @@ export class Queue {
       last.waitingAt = bucket.waitingAt;
     }
     bucket.waitingAt = -1;
+    this.#lines?.unlist(bucket);
   }
 
   /**
@@ -398,6 +436,7 @@ export class Queue {
     this.#classesBeforeDrop = classesKept(rules);
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
+    this.#lines = linesFor(rules, this.#compareHeads);
     this.#classes = new Map();
     this.#bucketOf.clear();
     this.#waiting = [];

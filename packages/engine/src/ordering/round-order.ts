@@ -10,8 +10,11 @@ import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
-  /** The bucket whose first request is served next, or `null` if no bucket is left. */
-  first(): QueueBucket | null;
+  /**
+   * The bucket whose first request is served next, or `null` if no bucket is left. Requests that need more whole
+   * accelerators than `acceleratorsMax` may be passed over: they cannot start.
+   */
+  first(acceleratorsMax?: number): QueueBucket | null;
   /** Records that the bucket's first request was served. The next request served may be of the same bucket or team. */
   served(bucket: QueueBucket): void;
   /** Removes the bucket for the rest of the phase. */

@@ -31,6 +31,7 @@ export function freeCapacity(batch: Batch, reason: EvictionReason): void {
   // Without evictable work and nominations there is no plan.
   if (world.evictable.size === 0 && world.state.nominations.size === 0) return;
   const strategy = preemptionStrategy(world);
+  if (strategy.mayAnyBeEligible?.(world, reason) === false) return;
   if (!isAnyInLine(world, (bucket) => strategy.isEligible(batch, bucket, reason))) return;
   // An earlier phase has started every request that needs no plan.
   withFixedTeamShares(world, () => planInTurn(batch, classesInLine(world), reason));

@@ -40,6 +40,8 @@ export interface PreemptionStrategy<Found = unknown> {
    * any search.
    */
   isEligible(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): boolean;
+  /** Returns false only if `isEligible` is false for every waiting request. Absent: not known without asking each. */
+  readonly mayAnyBeEligible?: (world: World, reason: EvictionReason) => boolean;
   plan(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Planning<Found>;
 }
 

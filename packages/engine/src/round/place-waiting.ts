@@ -6,12 +6,16 @@
 import { heedsHead } from "@headroom/model";
 import type { AttemptId, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import { headOrder } from "../cluster/head-order.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
+import type { WaitingLines } from "../cluster/waiting-lines.ts";
 import type { World } from "../cluster/world.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { heedsClosed, isClosed, capacityEpochOf, markRejected, queueOrder } from "../ordering/round-order.ts";
-import { isHeldByLimit } from "../placement/could-ever.ts";
+import type { RoundOrder } from "../ordering/round-order.ts";
+import { WaitingOrder } from "../ordering/waiting-order.ts";
+import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
 import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
@@ -60,18 +64,19 @@ function startWhatFits(batch: Batch): boolean {
   const hotSpareCount = world.capacity.hotSpares.size;
   const { whenHeadBlocked, backfill } = world.rules;
   const reservations = backfill.protectedStarts === 0 ? null : new Reservations(world, nowMs, batch.isCounterfactual);
-  const asking = classesToAsk(world);
-  const least = leastOf(world, asking);
-  const order = queueOrder(world, asking);
+  const { order, least } = turnsOf(batch);
   let isFinal = true;
   let hasStarted = false;
   let isBlocked = false;
   let mayFindRoomYet = false;
   const free = new FreeStarts(batch);
-  for (let head = order.first(); head !== null; head = order.first()) {
-    // The remaining queue need not be tried: not even its smallest request fits, and no further start gets protection.
+  for (;;) {
+    // Requests that need more than all idle accelerators need not be tried once no further start gets protection.
     const isProtected = reservations?.isComplete ?? true;
-    if (isProtected && least !== null && isFull(world, reservations, least)) break;
+    const room = isProtected && least !== null ? roomFor(world, reservations, least) : Number.POSITIVE_INFINITY;
+    if (least !== null && room < least.accelerators) break;
+    const head = order.first(reservations === null || whenHeadBlocked === "stop" ? undefined : room);
+    if (head === null) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
     batch.asked(head, started !== null);
     if (batch.isOver) break;
@@ -150,16 +155,47 @@ function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest
   return { accelerators, durationMs };
 }
 
-/** Whether not even the smallest request fits. */
-function isFull(
+/**
+ * Upper bound of the whole accelerators of one type that any of the requests could still get. Without reservations only the
+ * comparison with the smallest request matters.
+ */
+function roomFor(
   { capacity }: World,
   reservations: Reservations | null,
   { accelerators, durationMs }: SmallestRequest,
-): boolean {
-  if (accelerators === 0) return false;
-  if (reservations !== null) return reservations.idleMost(durationMs) < accelerators;
-  for (const { freeCount } of capacity.allTypes) if (freeCount >= accelerators) return false;
-  return true;
+): number {
+  if (reservations !== null) return reservations.idleMost(durationMs);
+  if (accelerators === 0) return Number.POSITIVE_INFINITY;
+  for (const { freeCount } of capacity.allTypes) if (freeCount >= accelerators) return freeCount;
+  return 0;
+}
+
+interface RoundQueue {
+  readonly order: RoundOrder;
+  /** `null` if it is unknown, because further requests may join in this round. */
+  readonly least: SmallestRequest | null;
+}
+
+/** The order in which this round asks the waiting requests. */
+function turnsOf(batch: Batch): RoundQueue {
+  const { world } = batch;
+  const lines = linesToAsk(batch);
+  if (lines !== null) {
+    const order = new WaitingOrder(lines, headOrder(world), (bucket) => couldEverFit(world, bucket));
+    return { order, least: { accelerators: lines.acceleratorsMin, durationMs: lines.durationMinMs } };
+  }
+  const asking = classesToAsk(world);
+  return { least: leastOf(world, asking), order: queueOrder(world, asking) };
+}
+
+/** The lines of the queue, if a round may walk along them: see `WaitingOrder`. */
+function linesToAsk({ world, isCounterfactual }: Batch): WaitingLines | null {
+  const { queue, rules, capacity } = world;
+  const { lines } = queue;
+  // Hot spares change which requests the fleet could hold while the round places work.
+  if (lines === null || isCounterfactual || capacity.hotSpares.size > 0) return null;
+  const isFlat = rules.teams.order.length === 0 || lines.teamCount <= 1;
+  return isFlat && roundStrategy(world) === null && rules.fabric.placedBy === null ? lines : null;
 }
 
 /**

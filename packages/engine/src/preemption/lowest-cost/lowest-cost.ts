@@ -33,6 +33,7 @@ import type { Plan } from "../plan.ts";
 import { TentativeEvictions } from "../simulate.ts";
 import { wouldBeUndone } from "../stability.ts";
 import type { Planning, PreemptionStrategy, Search } from "../strategy.ts";
+import { mayAnyBeEligible } from "./any-eligible.ts";
 import { byNode } from "./by-node.ts";
 import { consolidate } from "./consolidate.ts";
 import { isEligibleVictim } from "./cost-search.ts";
@@ -41,6 +42,7 @@ import { isStuck, mayStrangersMigrate, planFor } from "./evict-or-migrate.ts";
 
 export const lowestCost: PreemptionStrategy<Plan> = {
   preemptsByPriority: true,
+  mayAnyBeEligible,
   isEligible({ world }, preemptor, reason) {
     if (reason === "incomplete" || world.evictable.size === 0) return false;
     const needed = wholeNeeded(preemptor.request);
