@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { defaultPolicy, workloadId } from "@headroom/model";
 import { runsOf, sliceOf } from "../../../../tools/testing/rotating.ts";
 import { createEngine } from "../../src/index.ts";
 import { Batch } from "../../src/batch/batch.ts";
@@ -17,6 +18,7 @@ import { WaitingOrder } from "../../src/ordering/waiting-order.ts";
 import { classesInLine } from "../../src/placement/classes-in-line.ts";
 import { couldEverFit } from "../../src/placement/could-ever.ts";
 import { preemptionStrategy } from "../../src/preemption/strategy.ts";
+import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
 
@@ -87,5 +89,38 @@ describe("lines of waiting buckets", () => {
     const { least } = sliceOf({ size: 300 });
     expect(sortedCount).toBeGreaterThanOrEqual(least(30));
     expect(ruledOutCount).toBeGreaterThanOrEqual(least(30));
+  });
+
+  it("are right while many equal requests come, go and change their priority", () => {
+    const move = fc.record({ at: fc.nat(30), workers: fc.integer({ min: 1, max: 3 }), priority: fc.nat(3) });
+    fc.assert(
+      fc.property(fc.array(move, { minLength: 20, maxLength: 60 }), (moves) => {
+        const engine = createEngine();
+        const fleet = { sites: [site], pools: [pool("H100")], teams: [team("a")] };
+        const inputs = [
+          applied(fleet),
+          command({ kind: "setPolicy", policy: defaultPolicy }),
+          { kind: "nodeSeen", node: node("n1", "H100", { acceleratorCount: 4 }) } as const,
+        ];
+        engine.receive(inputs, 0);
+        engine.advance();
+        moves.forEach(({ at, workers, priority }, index) => {
+          const id = workloadId(`w${at + 1}`);
+          const known = engine.state.workloads.has(id);
+          const gang = { workers, accelerators: 4 };
+          const submits = {
+            kind: "submitWorkload",
+            spec: spec(`job-${index}`, { team: "a", priority, gang }),
+          } as const;
+          const changes = { kind: "changeWorkload", workloadId: id, changes: { priority } } as const;
+          const stops = { kind: "stopWorkload", workloadId: id } as const;
+          engine.receive([command(!known ? submits : index % 2 === 0 ? changes : stops)], index);
+          engine.advance();
+          const world = worldOf(engine);
+          compareOrders(world, world.queue.lines as WaitingLines);
+        });
+      }),
+      runsOf(100),
+    );
   });
 });
