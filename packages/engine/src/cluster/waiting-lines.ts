@@ -1,8 +1,8 @@
 /**
- * The buckets with waiting work in the order of their heads, one line for each number of whole accelerators. They are kept up to
- * date with the queue, so that a round reads only the buckets that may start and not every bucket.
+ * The buckets with waiting work in the order of their heads, one line for each team and number of whole accelerators. They
+ * are kept up to date with the queue, so that a round reads only the buckets that may start and not every bucket.
  */
-import { SortedList } from "@headroom/model";
+import { invariant, SortedList } from "@headroom/model";
 import type { TeamName } from "@headroom/model";
 import type { CompareClasses } from "./head-order.ts";
 import type { QueueBucket } from "./queue.ts";
@@ -17,13 +17,20 @@ export interface WaitingLine {
   changes: number;
 }
 
+interface TeamLines {
+  /** By the number of whole accelerators. */
+  readonly lines: Map<number, WaitingLine>;
+  bucketCount: number;
+}
+
 export class WaitingLines {
   readonly #compare: CompareClasses;
-  readonly #lines = new Map<number, WaitingLine>();
+  readonly #teams = new Map<TeamName, TeamLines>();
+  /** Number of waiting buckets by the number of whole accelerators that their requests need. */
+  readonly #sizes = new Map<number, number>();
   readonly #byDuration = new SortedList<QueueBucket>(
     (left, right) => left.request.durationMs - right.request.durationMs || left.ordinal - right.ordinal,
   );
-  readonly #teams = new Map<TeamName, number>();
   /** Number of times that a bucket without waiting work got some. */
   listings = 0;
 
@@ -31,13 +38,23 @@ export class WaitingLines {
     this.#compare = compare;
   }
 
-  /** The lines with at least one bucket. */
-  get lines(): Iterable<WaitingLine> {
-    return this.#lines.values();
+  /** The lines of all teams. */
+  *all(): Generator<WaitingLine> {
+    for (const { lines } of this.#teams.values()) yield* lines.values();
+  }
+
+  /** The teams with waiting work. */
+  get teams(): Iterable<TeamName> {
+    return this.#teams.keys();
   }
 
   get teamCount(): number {
     return this.#teams.size;
+  }
+
+  /** The lines of one team; none if no work of the team waits. */
+  of(team: TeamName): Iterable<WaitingLine> {
+    return this.#teams.get(team)?.lines.values() ?? [];
   }
 
   /** The only team with waiting work; `null` if there are none or several. */
@@ -50,7 +67,7 @@ export class WaitingLines {
   /** The smallest number of whole accelerators of any waiting request; infinite if none waits. */
   get acceleratorsMin(): number {
     let least = Number.POSITIVE_INFINITY;
-    for (const { accelerators } of this.#lines.values()) least = Math.min(least, accelerators);
+    for (const accelerators of this.#sizes.keys()) least = Math.min(least, accelerators);
     return least;
   }
 
@@ -63,7 +80,10 @@ export class WaitingLines {
   list(bucket: QueueBucket): void {
     bucket.listing = ++this.listings;
     const { team } = bucket.request;
-    this.#teams.set(team, (this.#teams.get(team) ?? 0) + 1);
+    const own = this.#teams.get(team);
+    if (own === undefined) this.#teams.set(team, { lines: new Map(), bucketCount: 1 });
+    else own.bucketCount++;
+    this.#count(bucket, 1);
     this.#byDuration.insert(bucket);
     this.file(bucket);
   }
@@ -71,19 +91,34 @@ export class WaitingLines {
   /** Removes a bucket that has no waiting work any more; `takeOut` has removed it from its line. */
   unlist(bucket: QueueBucket): void {
     const { team } = bucket.request;
-    const count = (this.#teams.get(team) ?? 0) - 1;
-    if (count > 0) this.#teams.set(team, count);
-    else this.#teams.delete(team);
+    const own = this.#linesOf(team);
+    own.bucketCount--;
+    if (own.bucketCount === 0) this.#teams.delete(team);
+    this.#count(bucket, -1);
     this.#byDuration.remove(bucket);
+  }
+
+  #count({ request }: QueueBucket, change: 1 | -1): void {
+    const accelerators = wholeNeeded(request);
+    const count = (this.#sizes.get(accelerators) ?? 0) + change;
+    if (count > 0) this.#sizes.set(accelerators, count);
+    else this.#sizes.delete(accelerators);
+  }
+
+  #linesOf(team: TeamName): TeamLines {
+    const own = this.#teams.get(team);
+    invariant(own !== undefined, "the team has waiting work");
+    return own;
   }
 
   /** Puts a bucket into its line by its present head. */
   file(bucket: QueueBucket): void {
+    const { lines } = this.#linesOf(bucket.request.team);
     const accelerators = wholeNeeded(bucket.request);
-    let line = this.#lines.get(accelerators);
+    let line = lines.get(accelerators);
     if (line === undefined) {
       line = { accelerators, buckets: new SortedList(this.#compare), changes: 0 };
-      this.#lines.set(accelerators, line);
+      lines.set(accelerators, line);
     }
     line.buckets.insert(bucket);
     line.changes++;
@@ -91,12 +126,13 @@ export class WaitingLines {
 
   /** Takes a bucket out of its line, before its head changes. */
   takeOut(bucket: QueueBucket): void {
+    const { lines } = this.#linesOf(bucket.request.team);
     const accelerators = wholeNeeded(bucket.request);
-    const line = this.#lines.get(accelerators);
-    if (line === undefined) return;
+    const line = lines.get(accelerators);
+    invariant(line !== undefined, "the bucket is in its line");
     line.buckets.remove(bucket);
     line.changes++;
-    if (line.buckets.length === 0) this.#lines.delete(accelerators);
+    if (line.buckets.length === 0) lines.delete(accelerators);
   }
 
   /** Changes the planned run time of a bucket with waiting work. */

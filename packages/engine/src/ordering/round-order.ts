@@ -1,6 +1,8 @@
 /** Order in which a round serves the buckets of the queue. */
+import type { TeamName } from "@headroom/model";
 import { rejectedAtEpoch } from "../cluster/queue.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
+import type { WaitingLines } from "../cluster/waiting-lines.ts";
 import type { World } from "../cluster/world.ts";
 import { FlatOrder } from "./flat-order.ts";
 import { headOrder } from "../cluster/head-order.ts";
@@ -8,6 +10,7 @@ import type { CompareClasses } from "../cluster/head-order.ts";
 import { QueueOrder } from "./queue-order.ts";
 import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
+import { WaitingOrder } from "./waiting-order.ts";
 
 export interface RoundOrder {
   /**
@@ -77,14 +80,27 @@ export function roundOrder(
 ): RoundOrder {
   return world.rules.teams.order.length === 0
     ? new FlatOrder(classes, compareHeads)
-    : new TeamOrder(world, classes, compareHeads);
+    : TeamOrder.ofBuckets(world, classes, compareHeads);
 }
 
 /** Builds the order of the buckets in `classes` by the policy. Keeps and changes the list. */
 export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
   return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
     ? new QueueOrder(world.rules, classes, headOrder(world))
-    : new TeamOrder(world, classes, headOrder(world));
+    : TeamOrder.ofBuckets(world, classes, headOrder(world));
+}
+
+/** Builds the order of all waiting buckets that take part, along the lines that the queue keeps. */
+export function waitingOrder(
+  world: World,
+  lines: WaitingLines,
+  takesPart: (bucket: QueueBucket) => boolean,
+): RoundOrder {
+  const compare = headOrder(world);
+  if (world.rules.teams.order.length === 0 || lines.teamCount <= 1)
+    return new WaitingOrder(lines, { compare, takesPart, team: null });
+  const ownOrder = (team: TeamName): RoundOrder => new WaitingOrder(lines, { compare, takesPart, team });
+  return new TeamOrder(world, lines.teams, { compareHeads: compare, ownOrder });
 }
 
 /** Returns whether all buckets belong to one team. Buckets that are added later then belong to the same team. */

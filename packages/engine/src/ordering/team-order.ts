@@ -3,13 +3,13 @@
  * rank of a team uses the best request of the team and the teams below it. A team's own work competes with the work of
  * its child teams.
  */
-import type { TeamOrderKey } from "@headroom/model";
+import type { TeamName, TeamOrderKey } from "@headroom/model";
 import { amountCompared } from "../cluster/request.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
-import { insertSorted } from "./queue-order.ts";
+import { OwnBuckets } from "./own-buckets.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 import { teamSharesOf } from "./team-share.ts";
@@ -21,8 +21,8 @@ import type { Seen } from "./team-comparison.ts";
 interface Entry {
   readonly node: TeamNode;
   readonly parent: Entry | null;
-  /** The team's own buckets, the best one last. */
-  readonly classes: QueueBucket[];
+  /** The order of the team's own buckets. */
+  own: RoundOrder;
   readonly children: Entry[];
   /** The best bucket of the team and all teams below it, or `null` if no bucket is left. */
   best: QueueBucket | null;
@@ -38,25 +38,41 @@ export class TeamOrder implements RoundOrder {
   #teamShares: TeamShares | null = null;
   readonly #keys: readonly TeamOrderKey[];
   readonly #compareHeads: CompareClasses;
+  readonly #ownOrder: (team: TeamName) => RoundOrder;
   readonly #entries = new Map<TeamNode, Entry>();
   readonly #top: Entry[] = [];
 
-  constructor(world: World, classes: readonly QueueBucket[], compareHeads: CompareClasses) {
+  /** An order of the teams, in which `ownOrder` orders the buckets within a team. */
+  constructor(
+    world: World,
+    teams: Iterable<TeamName>,
+    {
+      compareHeads,
+      ownOrder,
+    }: { readonly compareHeads: CompareClasses; readonly ownOrder: (team: TeamName) => RoundOrder },
+  ) {
     this.#world = world;
     this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
-    for (const bucket of classes) this.#entry(world.teamUse.node(bucket.request.team)).classes.push(bucket);
-    // The best bucket is sorted last, because for most teams only this bucket is taken, from the end of the list.
-    for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
+    this.#ownOrder = ownOrder;
+    for (const team of teams) this.#entry(world.teamUse.node(team));
     for (const entry of [...this.#entries.values()].toReversed())
       if (entry.parent === null) this.#chooseFromBelow(entry);
+  }
+
+  /** An order of these buckets alone. */
+  static ofBuckets(world: World, buckets: readonly QueueBucket[], compareHeads: CompareClasses): TeamOrder {
+    const byTeam = Map.groupBy(buckets, ({ request }) => request.team);
+    const ownOrder = (team: TeamName): RoundOrder => new OwnBuckets(byTeam.get(team) ?? [], compareHeads);
+    return new TeamOrder(world, byTeam.keys(), { compareHeads, ownOrder });
   }
 
   #entry(node: TeamNode): Entry {
     const known = this.#entries.get(node);
     if (known !== undefined) return known;
     const parent = node.parent === null ? null : this.#entry(node.parent);
-    const entry: Entry = { node, parent, classes: [], children: [], best: null, ranked: new RankedTeam(this.#keys) };
+    const own = this.#ownOrder(node.name);
+    const entry: Entry = { node, parent, own, children: [], best: null, ranked: new RankedTeam(this.#keys) };
     this.#entries.set(node, entry);
     (parent?.children ?? this.#top).push(entry);
     return entry;
@@ -70,7 +86,7 @@ export class TeamOrder implements RoundOrder {
 
   #chooseBest(entry: Entry): void {
     entry.ranked.forget();
-    const own = entry.classes.at(-1) ?? null;
+    const own = entry.own.first();
     const child = this.#bestEntry(entry.children);
     entry.best = child?.best ?? own;
     // A team's own work and the work of its child teams are compared by queue order, because both count as usage of
@@ -91,45 +107,40 @@ export class TeamOrder implements RoundOrder {
   }
 
   served(bucket: QueueBucket): void {
-    const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
-    remove(classes, bucket);
-    this.#sortAgain(bucket.request);
-    // The next request is now first in the bucket, so the bucket may have another position among the team's buckets.
-    if (bucket.waiting.length > 0 && !bucket.request.isGrowth) insertSorted(classes, bucket, this.#compareHeads);
-    this.#refresh(bucket);
+    const entry = this.#entry(this.#world.teamUse.node(bucket.request.team));
+    entry.own.served(bucket);
+    this.#sortAgain(entry, bucket.request);
+    this.#refresh(entry);
   }
 
   /**
    * The user's usage changed in the team and in all teams above it. So the position of each request of this user may
    * change in all of these teams.
    */
-  #sortAgain({ team, actor }: PlacementRequest): void {
+  #sortAgain(entry: Entry, { actor }: PlacementRequest): void {
     if (!this.#world.rules.order.includes("user")) return;
-    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
-      const own = at.classes.filter((other) => other.request.actor === actor);
-      for (const each of own) remove(at.classes, each);
-      for (const each of own) insertSorted(at.classes, each, this.#compareHeads);
-    }
+    for (let at: Entry | null = entry; at !== null; at = at.parent)
+      if (at.own instanceof OwnBuckets) at.own.sortAgain(actor);
   }
 
   drop(bucket: QueueBucket): void {
-    const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
-    remove(classes, bucket);
-    this.#refresh(bucket);
+    const entry = this.#entry(this.#world.teamUse.node(bucket.request.team));
+    entry.own.drop(bucket);
+    this.#refresh(entry);
   }
 
   add(bucket: QueueBucket): void {
-    insertSorted(this.#entry(this.#world.teamUse.node(bucket.request.team)).classes, bucket, this.#compareHeads);
-    this.#refresh(bucket);
+    const entry = this.#entry(this.#world.teamUse.node(bucket.request.team));
+    entry.own.add(bucket);
+    this.#refresh(entry);
   }
 
   /**
    * Updates the best bucket of the team and of every team above it, after the usage or the best request of the team
    * changed.
    */
-  #refresh(bucket: QueueBucket): void {
-    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(bucket.request.team)); at !== null; at = at.parent)
-      this.#chooseBest(at);
+  #refresh(entry: Entry): void {
+    for (let at: Entry | null = entry; at !== null; at = at.parent) this.#chooseBest(at);
   }
 
   #compareEntries(left: Entry, right: Entry): number {
@@ -147,13 +158,5 @@ export class TeamOrder implements RoundOrder {
       request: amountCompared(this.#world, bucket.request),
       taken: null,
     };
-  }
-}
-
-function remove(classes: QueueBucket[], bucket: QueueBucket): void {
-  if (classes.at(-1) === bucket) classes.pop();
-  else {
-    const index = classes.indexOf(bucket);
-    if (index >= 0) classes.splice(index, 1);
   }
 }

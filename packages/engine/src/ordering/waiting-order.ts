@@ -2,6 +2,7 @@
  * Queue order over the lines that the queue keeps (`cluster/waiting-lines.ts`): the same order as `QueueOrder`, without
  * reading and sorting all buckets. Serves the buckets that waited when it was made.
  */
+import type { TeamName } from "@headroom/model";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { WaitingLine, WaitingLines } from "../cluster/waiting-lines.ts";
@@ -13,27 +14,35 @@ interface Walk {
   changes: number;
 }
 
-export class WaitingOrder implements RoundOrder {
-  readonly #lines: WaitingLines;
-  readonly #compare: CompareClasses;
+interface WaitingOrderOptions {
+  readonly compare: CompareClasses;
   /** Whether a bucket takes part. Called once for each bucket that is reached. */
+  readonly takesPart: (bucket: QueueBucket) => boolean;
+  readonly team: TeamName | null;
+}
+
+export class WaitingOrder implements RoundOrder {
+  /** The lines to walk along. Lines come and go with the work in them. */
+  readonly #lines: () => Iterable<WaitingLine>;
+  readonly #compare: CompareClasses;
   readonly #takesPart: (bucket: QueueBucket) => boolean;
   /** Buckets that got their first waiting work later do not take part. */
   readonly #listings: number;
   readonly #isDropped = new Map<QueueBucket, boolean>();
   readonly #walks = new Map<WaitingLine, Walk>();
 
-  constructor(lines: WaitingLines, compare: CompareClasses, takesPart: (bucket: QueueBucket) => boolean) {
-    this.#lines = lines;
+  /** An order of the buckets of one team, or of all teams if `team` is `null`. */
+  constructor(waiting: WaitingLines, { compare, takesPart, team }: WaitingOrderOptions) {
+    this.#lines = team === null ? () => waiting.all() : () => waiting.of(team);
     this.#compare = compare;
     this.#takesPart = takesPart;
-    this.#listings = lines.listings;
+    this.#listings = waiting.listings;
   }
 
   /** The best bucket among those that need at most `acceleratorsMax` whole accelerators. */
   first(acceleratorsMax: number = Number.POSITIVE_INFINITY): QueueBucket | null {
     let best: QueueBucket | null = null;
-    for (const line of this.#lines.lines) {
+    for (const line of this.#lines()) {
       if (line.accelerators > acceleratorsMax) continue;
       const bucket = this.#firstIn(line);
       if (bucket !== null && (best === null || this.#compare(bucket, best) < 0)) best = bucket;

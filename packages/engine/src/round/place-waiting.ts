@@ -6,15 +6,20 @@
 import { heedsHead } from "@headroom/model";
 import type { AttemptId, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
-import { headOrder } from "../cluster/head-order.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { WaitingLines } from "../cluster/waiting-lines.ts";
 import type { World } from "../cluster/world.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
-import { heedsClosed, isClosed, capacityEpochOf, markRejected, queueOrder } from "../ordering/round-order.ts";
+import {
+  heedsClosed,
+  isClosed,
+  capacityEpochOf,
+  markRejected,
+  queueOrder,
+  waitingOrder,
+} from "../ordering/round-order.ts";
 import type { RoundOrder } from "../ordering/round-order.ts";
-import { WaitingOrder } from "../ordering/waiting-order.ts";
 import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
 import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "../placement/place.ts";
@@ -181,7 +186,7 @@ function turnsOf(batch: Batch): RoundQueue {
   const { world } = batch;
   const lines = linesToAsk(batch);
   if (lines !== null) {
-    const order = new WaitingOrder(lines, headOrder(world), (bucket) => couldEverFit(world, bucket));
+    const order = waitingOrder(world, lines, (bucket) => couldEverFit(world, bucket));
     return { order, least: { accelerators: lines.acceleratorsMin, durationMs: lines.durationMinMs } };
   }
   const asking = classesToAsk(world);
@@ -194,8 +199,7 @@ function linesToAsk({ world, isCounterfactual }: Batch): WaitingLines | null {
   const { lines } = queue;
   // Hot spares change which requests the fleet could hold while the round places work.
   if (lines === null || isCounterfactual || capacity.hotSpares.size > 0) return null;
-  const isFlat = rules.teams.order.length === 0 || lines.teamCount <= 1;
-  return isFlat && roundStrategy(world) === null && rules.fabric.placedBy === null ? lines : null;
+  return roundStrategy(world) === null && rules.fabric.placedBy === null ? lines : null;
 }
 
 /**

@@ -26,7 +26,11 @@ const headsOf = (buckets: readonly QueueBucket[]): readonly unknown[] =>
   buckets.map(({ waiting }) => waiting.first()?.id);
 
 function walked(world: World, lines: WaitingLines, acceleratorsMax: number): readonly QueueBucket[] {
-  const order = new WaitingOrder(lines, headOrder(world), (bucket) => couldEverFit(world, bucket));
+  const order = new WaitingOrder(lines, {
+    compare: headOrder(world),
+    takesPart: (bucket) => couldEverFit(world, bucket),
+    team: null,
+  });
   const buckets: QueueBucket[] = [];
   for (let bucket = order.first(acceleratorsMax); bucket !== null; bucket = order.first(acceleratorsMax)) {
     buckets.push(bucket);

@@ -21,10 +21,10 @@ const mayAnyReclaim = ({ evictable }: World, { onlyTeam }: WaitingLines): boolea
   evictable.size > 1 || onlyTeam === null || !evictable.has(onlyTeam);
 
 /** A request may preempt only work of lower priority. Without an order by priority the highest one is not known. */
-function mayAnyPreempt({ evictable, rules }: World, { lines }: WaitingLines): boolean {
+function mayAnyPreempt({ evictable, rules }: World, lines: WaitingLines): boolean {
   if (rules.order[0] !== "priority") return true;
   let highest = Number.NEGATIVE_INFINITY;
-  for (const { buckets } of lines) {
+  for (const { buckets } of lines.all()) {
     const head = buckets.first()?.waiting.first() as Workload;
     highest = Math.max(highest, head.spec.priority);
   }
