@@ -152,6 +152,7 @@ export const internalExports: Readonly<Record<string, readonly string[]>> = {
 export const partialExports: readonly string[] = [
   "@headroom/executors/kubernetes-manifest",
   "@headroom/executors/slurm-fleet",
+  "@headroom/executors/slurm-provisioner",
   "@headroom/executors/slurm-reading",
   "@headroom/perf/accelerator-types",
   "@headroom/spec/kubernetes",

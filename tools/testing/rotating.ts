@@ -108,6 +108,7 @@ const turns = [
   ["quickstart"],
   ["installed in a folder", "first answer", "foreign jobs"],
   ["tour", "rollouts"],
+  ["bursts"],
   ["installed in a container"],
   ["Kubernetes"],
 ] as const;

@@ -39,6 +39,7 @@ import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
 import { incidentCommand } from "./incident.ts";
 import { orderCommand } from "./order.ts";
+import { provisionCommand } from "./provision.ts";
 import { pipelineCommand } from "./pipeline.ts";
 import { planCommand } from "./plan.ts";
 import { reviewCommand } from "./review.ts";
@@ -119,6 +120,7 @@ export const commands: readonly CommandDefinition[] = [
   endpointCommand,
   rolloutCommand,
   executorCommand,
+  provisionCommand,
   storeCommand,
   kubernetesCommand,
   defragmentCommand,

@@ -27,6 +27,14 @@ interface ListedNode {
   readonly foreignUse?: { readonly accelerators: string };
 }
 
+export interface ListedOrder {
+  readonly name: string;
+  readonly pool: string;
+  readonly phase: string;
+  readonly nodeCount: number;
+  readonly joinedCount: number;
+}
+
 /** An executor as in `executors.yaml`. */
 export interface TestExecutor {
   readonly name: string;
@@ -89,6 +97,19 @@ export class ControlPlaneProcess {
     const answer = await this.#fetch("/v1/workloads", { method: "POST", body });
     if (!answer.ok) throw new Error(await answer.text());
     return ((await answer.json()) as Answer).workloadId;
+  }
+
+  /** Applies declared documents, as `headroom apply` sends them. */
+  async apply(documents: object): Promise<void> {
+    const answer = await this.#fetch("/v1/apply", { method: "POST", body: JSON.stringify(documents) });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  async orders(): Promise<readonly ListedOrder[]> {
+    const answer = (await (await this.#get("/v1/capacity-orders?limit=100")).json()) as {
+      items: readonly ListedOrder[];
+    };
+    return answer.items;
   }
 
   /** `unknown` while the control plane does not answer. */

@@ -36,7 +36,7 @@ describe("the inventory of a cluster", () => {
   });
 
   it("leaves out nodes that are down or drained, with the reason, and keeps those that drain", () => {
-    const { inventory, nodes, outOfService } = read(
+    const { inventory, nodes, outOfService, used } = read(
       nodeLine("n1", "State=DOWN*+DRAIN Reason=bad fan [root@2026-01-31T08:15:00]") +
         nodeLine("n2", "State=MIXED+DRAIN") +
         nodeLine("n3", "State=IDLE+DRAIN Reason=Duplicate jobid [root@2026-01-31T08:15:00]"),
@@ -44,6 +44,8 @@ describe("the inventory of a cluster", () => {
     expect([...outOfService.keys()]).toEqual(["n1", "n3"]);
     expect(outOfService.get("n1")).toContain("bad fan");
     expect(inventory.nodes.map(({ id }) => id)).toEqual(["lab-n2"]);
+    // Slurm starts nothing there, so nothing of it is free.
+    expect(used.get("n2")).toEqual({ accelerators: 8, cores: 64, memoryMib: 500_000 });
     // A gang may have been placed on a node that has just left: its job waits in Slurm.
     expect([...nodes.keys()]).toEqual(["lab-n1", "lab-n2", "lab-n3"]);
   });

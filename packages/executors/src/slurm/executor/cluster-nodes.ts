@@ -32,7 +32,7 @@ export interface Cluster {
   readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
   /** Nodes that take no work, by their name at Slurm, with state and reason. */
   readonly outOfService: ReadonlyMap<string, string>;
-  /** Amounts that jobs hold, by the node's name at Slurm. */
+  /** Amounts that new work cannot have, by the node's name at Slurm: those that jobs hold, and all of a node that drains. */
   readonly used: ReadonlyMap<string, HeldAmounts>;
   readonly unreadCount: number;
 }
@@ -46,7 +46,10 @@ export interface ClusterAnswers {
 
 /** Words of a node's state in which it runs no work. An idle node that drains is drained; one with work goes on with it, so it stays in the fleet. */
 const outOfService =
-  /\b(?:down|drained|idle\+(?:\w+\+)*drain|fail|future|powered_down|powering_down|power_down|invalid_reg|error|inval|unknown)\b/;
+  /\b(?:down|drained|idle\+(?:\w+\+)*drain|fail|future|powered_down|powering_down|powering_up|power_down|invalid_reg|error|inval|unknown)\b/;
+
+/** A node with work that takes no further work (`drng` of sinfo). */
+const isDraining = /\b(?:drain|draining)\b/;
 
 export function readCluster(
   answers: ClusterAnswers,
@@ -84,8 +87,12 @@ export function readCluster(
       specs.push(spec);
     }
   }
+  const used = new Map(usedAmounts(answers.nodes));
+  for (const { name, state, gpus, hardware } of rows)
+    if (isDraining.test(state ?? ""))
+      used.set(name, { accelerators: gpus ?? 0, cores: hardware?.cpus ?? 0, memoryMib: hardware?.memoryMib ?? 0 });
   const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
-  return { inventory, nodes, outOfService: out, used: usedAmounts(answers.nodes), unreadCount };
+  return { inventory, nodes, outOfService: out, used, unreadCount };
 }
 
 /**

@@ -20,6 +20,7 @@ import { rm } from "node:fs/promises";
 import { hostname, tmpdir, userInfo } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { endCloudNodes, writeCloudPrograms } from "./cloud-programs.ts";
 import { freePortsIn } from "../../conformance/free-ports.ts";
 
 const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
@@ -39,6 +40,8 @@ export interface ClusterShape {
   readonly gpusPerNode: number;
   readonly cpusPerNode: number;
   readonly memoryMib: number;
+  /** Nodes `c1`, `c2`, … of the partition `cloud`, which are powered down. */
+  readonly cloudNodes?: number;
 }
 
 const fourNodes: ClusterShape = { nodes: 4, gpusPerNode: 8, cpusPerNode: 64, memoryMib: 500_000 };
@@ -69,6 +72,7 @@ const terminalFiles = (): readonly string[] =>
 export class SlurmCluster {
   readonly directory: string;
   readonly nodes: readonly string[];
+  readonly cloudNodes: readonly string[];
   readonly #shape: ClusterShape;
   readonly #daemons = new Map<string, ChildProcess>();
 
@@ -76,6 +80,7 @@ export class SlurmCluster {
     this.#shape = shape;
     this.directory = mkdtempSync(path.join(tmpdir(), "headroom-slurm-"));
     this.nodes = Array.from({ length: shape.nodes }, (_, index) => `n${index + 1}`);
+    this.cloudNodes = Array.from({ length: shape.cloudNodes ?? 0 }, (_, index) => `c${index + 1}`);
   }
 
   static async start(shape: ClusterShape = fourNodes): Promise<SlurmCluster> {
@@ -140,7 +145,10 @@ export class SlurmCluster {
 
   async nodesAreIdle(): Promise<void> {
     await this.#until("the nodes", async () => {
-      const states = (await this.call("sinfo", "--noheader", "--Node", "--format=%T")).trim().split("\n");
+      const names = this.nodes.join(",");
+      const states = (await this.call("sinfo", "--noheader", "--Node", `--nodes=${names}`, "--format=%T"))
+        .trim()
+        .split("\n");
       return states.length === this.nodes.length && states.every((state) => state === "idle");
     });
   }
@@ -155,19 +163,21 @@ export class SlurmCluster {
       await ended;
       clearTimeout(timer);
     }
+    endCloudNodes(this.directory, this.cloudNodes);
     await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
   }
 
   async #start(): Promise<void> {
-    for (const name of ["state", "munge", ...this.nodes]) mkdirSync(this.#in(name), { mode: 0o700 });
+    for (const name of ["state", "munge", ...this.nodes, ...this.cloudNodes])
+      mkdirSync(this.#in(name), { mode: 0o700 });
     writeFileSync(this.#in("munge/key"), randomBytes(1024), { mode: 0o600 });
-    const ports = await freePortsIn(PORTS, this.nodes.length + 1);
+    const ports = await freePortsIn(PORTS, this.nodes.length + this.cloudNodes.length + 1);
     writeFileSync(this.configurationFile, this.#configuration(ports));
     const devices = this.#deviceFiles();
     const line = (node: string, device: string): string => `NodeName=${node} Name=gpu Type=h100 File=${device}\n`;
     writeFileSync(
       this.#in("gres.conf"),
-      this.nodes.flatMap((node) => devices.map((device) => line(node, device))).join(""),
+      [...this.nodes, ...this.cloudNodes].flatMap((node) => devices.map((device) => line(node, device))).join(""),
     );
     this.#daemon("munged", "munged", "--foreground", "--force", ...mungeFiles(this.#in("munge")));
     await this.#until("munged", () => existsSync(this.#in("munge/socket")));
@@ -180,11 +190,11 @@ export class SlurmCluster {
   #configuration(ports: readonly number[]): string {
     const { username } = userInfo();
     const { nodes, gpusPerNode, cpusPerNode, memoryMib } = this.#shape;
-    const nodeLines = this.nodes.map(
+    const nodeLines = [...this.nodes, ...this.cloudNodes].map(
       (node, index) =>
         `NodeName=${node} NodeHostname=${hostname()} NodeAddr=127.0.0.1 Port=${ports[index + 1]} CPUs=${cpusPerNode} ` +
         `Boards=1 SocketsPerBoard=1 CoresPerSocket=${cpusPerNode} ThreadsPerCore=1 RealMemory=${memoryMib} ` +
-        `Gres=gpu:h100:${gpusPerNode} State=UNKNOWN`,
+        `Gres=gpu:h100:${gpusPerNode} State=${index < nodes ? "UNKNOWN" : "CLOUD"}`,
     );
     return `${[
       "ClusterName=headroomtest",
@@ -221,7 +231,20 @@ export class SlurmCluster {
       "MailProg=/bin/true",
       ...nodeLines,
       `PartitionName=gpu Nodes=n[1-${nodes}] Default=YES MaxTime=INFINITE State=UP`,
+      ...this.#cloudLines(),
     ].join("\n")}\n`;
+  }
+
+  #cloudLines(): readonly string[] {
+    if (this.cloudNodes.length === 0) return [];
+    const place = {
+      directory: this.directory,
+      slurmd: this.#program("slurmd"),
+      scontrol: this.#program("scontrol"),
+      configuration: this.configurationFile,
+    };
+    const names = this.cloudNodes.join(",");
+    return [...writeCloudPrograms(place), `PartitionName=cloud Nodes=${names} MaxTime=INFINITE State=UP`];
   }
 
   /** Slurm needs a device file for each GPU and, without cgroups, opens none of them. */
