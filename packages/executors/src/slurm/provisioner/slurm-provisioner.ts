@@ -36,7 +36,7 @@ const request = z.object({
 });
 export type OrderRequest = z.output<typeof request>;
 
-interface Answer {
+interface ProvisionerStatement {
   readonly state: "unknown" | "ordered" | "arriving" | "failed" | "gone";
   readonly nodes?: readonly string[];
   readonly released?: readonly string[];
@@ -44,7 +44,7 @@ interface Answer {
 }
 
 /** The answer to a request, as JSON values. Throws an error if Slurm does not answer, or a request is not valid: nothing follows from it. */
-export async function answerOrder(settings: SlurmProvisionerSettings, body: unknown): Promise<Answer> {
+export async function answerOrder(settings: SlurmProvisionerSettings, body: unknown): Promise<ProvisionerStatement> {
   const { verb, order } = request.parse(body);
   mkdirSync(settings.directory, { recursive: true, mode: 0o700 });
   const slurm = new CloudControl(settings);
@@ -56,7 +56,7 @@ export async function answerOrder(settings: SlurmProvisionerSettings, body: unkn
   });
 }
 
-async function create(slurm: CloudControl, order: OrderRequest["order"]): Promise<Answer> {
+async function create(slurm: CloudControl, order: OrderRequest["order"]): Promise<ProvisionerStatement> {
   if (slurm.isReleased(order.id)) return { state: "gone" };
   const nodes = await slurm.nodes();
   if (nodes.some((node) => node.order === order.id)) return stateOf(slurm, order, nodes);
@@ -70,7 +70,11 @@ async function create(slurm: CloudControl, order: OrderRequest["order"]): Promis
   return { state: "arriving", nodes: chosen.map((name) => slurm.idOf(name)) };
 }
 
-function stateOf(slurm: CloudControl, { id }: OrderRequest["order"], nodes: readonly CloudNode[]): Answer {
+function stateOf(
+  slurm: CloudControl,
+  { id }: OrderRequest["order"],
+  nodes: readonly CloudNode[],
+): ProvisionerStatement {
   const own = nodes.filter(({ order }) => order === id);
   if (own.length === 0) return { state: slurm.isReleased(id) ? "gone" : "unknown" };
   const failed = own.filter((node) => hasFailed(node));
@@ -80,7 +84,7 @@ function stateOf(slurm: CloudControl, { id }: OrderRequest["order"], nodes: read
   return { state: "failed", nodes: names, reason };
 }
 
-async function release(slurm: CloudControl, order: OrderRequest["order"]): Promise<Answer> {
+async function release(slurm: CloudControl, order: OrderRequest["order"]): Promise<ProvisionerStatement> {
   const { release: targets = [] } = order;
   // Before anything is stopped: a creation that comes late must start nothing.
   if (targets === "all") slurm.rememberReleased(order.id);
