@@ -1,5 +1,6 @@
 /** Endpoints: what gateways and pages need to know about workloads of kind serve. */
 import { count, instantMs, names } from "@headroom/spec";
+import { overflowReading, overflowState } from "./overflow.ts";
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { scaleCause, scaleGround } from "./attempt.ts";
@@ -55,6 +56,9 @@ export const loadReport = z
     rollout: rolloutReading
       .optional()
       .meta({ description: "Both revisions during a rollout; absent: none was listed." }),
+    overflow: overflowReading
+      .optional()
+      .meta({ description: "Requests that left by the overflow; absent: the endpoint has none." }),
   })
   .meta({ id: "LoadReport" });
 
@@ -130,6 +134,7 @@ export const endpoint = z
     scaling: scalingState.nullable().meta({ description: "null: commands alone change the number of replicas." }),
     revision: count.meta({ description: "Number of the present revision." }),
     rollout: rolloutState.nullable().meta({ description: "null: no rollout is in progress." }),
+    overflow: overflowState.nullable().meta({ description: "null: requests do not leave the endpoint." }),
     list: z.array(endpointReplica).meta({ description: "Replicas with an attempt, in the order of their placement." }),
   })
   .meta({ id: "Endpoint" });

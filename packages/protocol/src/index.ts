@@ -13,6 +13,7 @@ export * from "./calendar.ts";
 export * from "./capacity-order.ts";
 export * from "./incident.ts";
 export * from "./endpoint.ts";
+export * from "./overflow.ts";
 export * from "./rollout.ts";
 export * from "./capacity-history.ts";
 export * from "./series.ts";

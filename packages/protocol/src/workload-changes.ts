@@ -13,6 +13,7 @@ export const changeableFields = [
   "replicas",
   "scale",
   "rollout",
+  "overflow",
   "run",
   "dir",
   "ready",

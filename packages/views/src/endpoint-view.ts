@@ -4,8 +4,16 @@ import type { Attempt, Rollout, Workload } from "@headroom/model";
 import { endpointsOf } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { ENDPOINTS_LISTED_MAX } from "@headroom/protocol";
-import type { Endpoint, EndpointList, EndpointLoad, RolloutState, ScalingState } from "@headroom/protocol";
+import type {
+  Endpoint,
+  EndpointList,
+  EndpointLoad,
+  OverflowReading,
+  RolloutState,
+  ScalingState,
+} from "@headroom/protocol";
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
+import { overflowSentence } from "./overflow-text.ts";
 import { rolloutSentence } from "./rollout-text.ts";
 import { isServing } from "./workload-view.ts";
 
@@ -15,6 +23,8 @@ export interface EndpointReadings {
   scaling(workloadId: string): ScalingState | null;
   /** Requests in progress at an address; `null`: unknown. */
   requestsAt(workloadId: string, address: string): number | null;
+  /** Requests that left the endpoint, over all gateways; `null`: none reported. */
+  overflow(workloadId: string): OverflowReading | null;
   /** The verdict on the rollout with this number, as far as gateways reported. */
   rollout(workload: Workload): RolloutJudged | null;
 }
@@ -29,6 +39,7 @@ const noReadings: EndpointReadings = {
   load: () => null,
   scaling: () => null,
   requestsAt: () => null,
+  overflow: () => null,
   rollout: () => null,
 };
 
@@ -75,8 +86,21 @@ function endpointView({ attempts }: ReadonlyState, workload: Workload, readings:
     scaling: spec.scale === undefined ? null : readings.scaling(id),
     revision: revisionNumberOf(workload),
     rollout: rolloutView(workload, active, readings),
+    overflow: overflowView(workload, readings),
     list: active.map((attempt) => replicaView(attempt, readings)),
   };
+}
+
+function overflowView({ id, spec }: Workload, readings: EndpointReadings): Endpoint["overflow"] {
+  if (spec.kind !== "serve" || spec.overflow === undefined) return null;
+  const { budget, dataRules, ...policy } = spec.overflow;
+  const state = {
+    ...policy,
+    ...(budget === undefined ? {} : { budget: { ...budget } }),
+    dataRules: [...dataRules],
+    reading: readings.overflow(id),
+  };
+  return { ...state, sentence: overflowSentence(state) };
 }
 
 const replicaView = (

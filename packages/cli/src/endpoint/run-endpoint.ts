@@ -100,6 +100,7 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
     ],
   ];
   if (endpoint.rollout !== null) pairs.push(["rollout", printable(endpoint.rollout.sentence)]);
+  if (endpoint.overflow !== null) pairs.push(["overflow", printable(endpoint.overflow.sentence)]);
   if (scaling !== null) pairs.push(["scaling", printable(`${scaling.sentence} (${ago(scaling.atMs, nowMs)})`)]);
   if (load === null) return [...pairs, ["load", "no gateway has reported"]];
   const held = load.held > 0 ? `, ${load.held} held for a first replica` : "";

@@ -108,6 +108,7 @@ export function countRefusal({ spec }: Workload, changes: WorkloadChanges): Chan
     if (taskCount < spec.taskCount) return { field: "taskCount", cause: "fewerTasks" };
   }
   if (changes.scale !== undefined && spec.kind !== "serve") return { field: "scale", cause: "otherKind" };
+  if (changes.overflow !== undefined && spec.kind !== "serve") return { field: "overflow", cause: "otherKind" };
   if (changes.replicas !== undefined) {
     if (spec.kind !== "serve") return { field: "replicas", cause: "otherKind" };
     if (changes.replicas.min > changes.replicas.max) return { field: "replicas", cause: "emptyRange" };

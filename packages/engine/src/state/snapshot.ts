@@ -14,7 +14,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 17;
+const SNAPSHOT_FORMAT = 18;
+
+/** The format of a state in which no endpoint has an overflow. */
+const FORMAT_WITHOUT_OVERFLOWS = 17;
 
 /** The format of a state without orders that have an id of their own for their provisioner, or that failed in part. */
 const FORMAT_WITHOUT_ORDER_IDS = 16;
@@ -56,7 +59,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasOrderIds(state)) return SNAPSHOT_FORMAT;
+  if (hasOverflows(state)) return SNAPSHOT_FORMAT;
+  if (hasOrderIds(state)) return FORMAT_WITHOUT_OVERFLOWS;
   if (isTriggered(state)) return FORMAT_WITHOUT_ORDER_IDS;
   if (hasRollouts(state)) return FORMAT_WITHOUT_TRIGGERS;
   if (state.burstAccounts.size > 0) return FORMAT_WITHOUT_ROLLOUTS;
@@ -69,6 +73,11 @@ function formatOf(state: State): number {
   if (state.executorStates.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
   if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_EXECUTOR_STATES;
   return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
+}
+
+function hasOverflows({ workloads }: State): boolean {
+  for (const { spec } of workloads.values()) if (spec.kind === "serve" && spec.overflow !== undefined) return true;
+  return false;
 }
 
 const hasOrderIds = ({ capacityOrders }: State): boolean =>

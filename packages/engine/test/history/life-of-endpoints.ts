@@ -10,6 +10,8 @@ export function beginEndpoint(drive: Drive): void {
   const endpoint = spec("chat", { acceleratorTypes: ["L4"], replicas: { min: 0, max: 2 } });
   drive.receive(command({ kind: "submitWorkload", spec: endpoint }, "key-chat"));
   change(drive, { replicaCount: 2, scale: { concurrencyMilli: 4_000, idleToZeroMs: 60_000, downAfterMs: 60_000 } });
+  const budget = { microUsd: 50_000_000, period: "day" } as const;
+  change(drive, { overflow: { provider: "backup", queueTimeMs: 5_000, budget, dataRules: ["unmarked"] } });
   const [first, second] = replicasOf(drive);
   if (first === undefined || second === undefined) throw new Error("the endpoint has no two replicas");
   drive.receive({ kind: "attemptRunning", attemptId: first });
@@ -65,6 +67,8 @@ export function rollEndpointsOut(drive: Drive): void {
   steer("advance", { kind: "verdict", requests: 80, figures: [figure] });
   steer("rollBack", { kind: "deadline", afterMs: 60_000 });
   change(drive, { rollout: null, env: { VERSION: "2" }, servedModel: "text", dir: "/srv" });
+  change(drive, { overflow: { endpoint: "a/other", concurrencyMilli: 4_000, dataRules: [] } });
+  change(drive, { overflow: null });
   steer("squeeze", { kind: "noRoom", forMs: 30_000 });
 }
 

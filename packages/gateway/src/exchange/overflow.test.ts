@@ -1,6 +1,9 @@
 /** Requests leave a saturated pool for another one, within data rules and budget, and the other side's failures cost nothing. */
 import { hash } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -185,5 +188,50 @@ describe("an overflow", () => {
     expect(await metric(gateway, "headroom_gateway_overflow_budget_spent_usd")).toEqual([
       'headroom_gateway_overflow_budget_spent_usd{name="own",overflow="own",period="day"} 0',
     ]);
+  });
+
+  it("is that of the endpoint that the pool follows, while its first replica starts", async () => {
+    const other = await upstream();
+    const policy = { provider: "provider", budget: { microUsd: 1_000_000, period: "day" }, dataRules: ["unmarked"] };
+    const endpoint = { name: "chat", team: "default", workloadId: "w1", autoscaled: true, overflow: policy, list: [] };
+    const reports: { overflow?: { nanoUsd: number }; held: number }[] = [];
+    const plane = createServer((request, response) => {
+      if (request.method === "GET") return void response.end(JSON.stringify({ items: [endpoint] }));
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        reports.push(JSON.parse(body) as (typeof reports)[number]);
+        response.end("{}");
+      });
+    });
+    plane.listen(0, "127.0.0.1");
+    await once(plane, "listening");
+    cleanups.push(() => void plane.close());
+    const state = newState();
+    const token = path.join(state, "token");
+    writeFileSync(token, "secret", { mode: 0o600 });
+    const gateway = await testGateway(
+      `${teams}controlPlane: { url: "http://127.0.0.1:${(plane.address() as AddressInfo).port}", token: { file: ${token} }, interval: 50ms }\n` +
+        `pools:\n  - { name: own, engine: vllm, endpoint: chat }\n  - { name: provider, replicas: ["${other.url}"], price: { output: 10 } }\n` +
+        "models:\n  - { name: m, pools: [own, { pool: provider, when: [overflow] }] }\n",
+      state,
+    );
+    cleanups.push(() => gateway.stop());
+    const left = await chat(gateway.url, {}, "any");
+    expect([left.status, left.headers.get("x-headroom-overflow")]).toEqual([200, "noReplica"]);
+    // The first report can come while the request is in progress.
+    await readyWithin(() => reports.at(-1)?.overflow?.nanoUsd === 50_000);
+    expect(reports.at(-1)?.overflow).toEqual({
+      left: { noReplica: 1 },
+      stayed: {},
+      nanoUsd: 50_000,
+      spentNanoUsd: 50_000,
+    });
+    // A request that may not leave is held, as without an overflow.
+    const held = chat(gateway.url, {}, "secret").catch(() => undefined);
+    await readyWithin(() => reports.at(-1)?.held === 1);
+    expect(other.requestCount).toBe(1);
+    await gateway.close();
+    await held;
   });
 });

@@ -9,6 +9,7 @@ import type {
   AfterSpec,
   GangSpec,
   NotifySpec,
+  OverflowSpec,
   ReadinessSpec,
   ReplicaRange,
   RetrySpec,
@@ -45,6 +46,8 @@ export interface WorkloadChanges {
   readonly scale?: ScaleTargets | null;
   /** Steps of rollouts of an endpoint; `null`: replicas are replaced one after another. */
   readonly rollout?: RolloutSpec | null;
+  /** Where requests of an endpoint go while its replicas are saturated; `null`: nowhere. */
+  readonly overflow?: OverflowSpec | null;
   /** Command of an endpoint. This field, `dir`, `ready`, `servedModel` and `env` make a revision: a rollout changes them. */
   readonly run?: string;
   readonly dir?: string | null;
@@ -74,6 +77,7 @@ const FIELDS: Readonly<Record<ChangeableField, true>> = {
   replicas: true,
   scale: true,
   rollout: true,
+  overflow: true,
   run: true,
   dir: true,
   ready: true,
@@ -103,6 +107,7 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
     case "replicaCount":
       return null;
     case "rollout":
+    case "overflow":
     case "ready":
     case "servedModel":
       return spec.kind === "serve" ? (spec[field] ?? null) : null;
@@ -113,8 +118,8 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
 
 /** The spec with these changes. A pure function of both, because `apply/` folds the recorded changes with it. */
 export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadSpec {
-  const { hold, after, notBeforeMs, notify, scale, rollout, servedModel, env, workers, minWorkers, ...others } =
-    changes;
+  const { hold, after, notBeforeMs, env, workers, minWorkers, ...values } = changes;
+  const { notify, scale, rollout, overflow, servedModel, ...others } = values;
   const { replicaCount: _count, ...plain } = others;
   const changed: Record<string, unknown> = { ...spec, ...plain };
   if (env !== undefined) changed["env"] = changedEnv(spec.env, env);
@@ -123,6 +128,7 @@ export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): Workl
   if (notify !== undefined) setOrDelete(changed, "notify", notify);
   if (scale !== undefined) setOrDelete(changed, "scale", scale);
   if (rollout !== undefined) setOrDelete(changed, "rollout", rollout);
+  if (overflow !== undefined) setOrDelete(changed, "overflow", overflow);
   if (servedModel !== undefined) setOrDelete(changed, "servedModel", servedModel);
   if (notBeforeMs !== undefined) setOrDelete(changed, "notBeforeMs", notBeforeMs);
   if (workers !== undefined || minWorkers !== undefined) changed["gang"] = changedGang(spec.gang, changes);
@@ -210,7 +216,7 @@ function envDifference(known: WorkloadSpec["env"], wanted: WorkloadSpec["env"]):
 }
 
 /** Fields that change in place in an endpoint alone, by a rollout. */
-const REVISION_ONLY: ReadonlySet<string> = new Set(["run", "dir", "ready", "servedModel", "rollout"]);
+const REVISION_ONLY: ReadonlySet<string> = new Set(["run", "dir", "ready", "servedModel", "rollout", "overflow"]);
 
 /** The changes of a revision among changes of an endpoint; `null`: there are none. */
 export function revisionChangesIn(spec: WorkloadSpec, changes: WorkloadChanges): RevisionChanges | null {

@@ -246,6 +246,23 @@ export interface ScaleTargets {
 }
 
 /**
+ * Where requests go while no replica takes them or the replicas are saturated. Gateways read it; decisions do not. Either
+ * `provider`, a pool of the gateway, or `endpoint`, as `TEAM/NAME`.
+ */
+export interface OverflowSpec {
+  readonly provider?: string;
+  readonly endpoint?: string;
+  /** Wait in the queues of the replicas from which requests leave. */
+  readonly queueTimeMs?: number;
+  /** Requests in progress for each ready replica from which requests leave, in thousandths. */
+  readonly concurrencyMilli?: number;
+  /** Absent: unlimited. */
+  readonly budget?: { readonly microUsd: number; readonly period: "day" | "month" };
+  /** Data rules of requests that may leave; `unmarked`: those without a rule. */
+  readonly dataRules: readonly string[];
+}
+
+/**
  * `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`.
  * `serve`: an endpoint whose replicas are tasks, restarted whenever they end.
  */
@@ -264,6 +281,8 @@ export type WorkloadSpec =
       readonly servedModel?: string;
       /** Absent: a changed revision replaces the replicas one after another. */
       readonly rollout?: RolloutSpec;
+      /** Absent: requests wait in the gateway, or are refused. */
+      readonly overflow?: OverflowSpec;
     })
   | (SpecCommon & {
       readonly kind: "batch";

@@ -7,7 +7,7 @@ import type { LoadReading, Need, TargetDecision, Targets } from "@headroom/autos
 import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, AttemptId, LoadGround, ScaleTargets, Workload } from "@headroom/model";
-import type { EndpointLoad, LoadReport, ScalingState } from "@headroom/protocol";
+import type { EndpointLoad, LoadReport, OverflowReading, ScalingState } from "@headroom/protocol";
 import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -92,6 +92,10 @@ export class AutoscalerService implements EndpointReadings {
 
   scaling(workloadId: string): ScalingState | null {
     return this.#followed.get(workloadId)?.state ?? null;
+  }
+
+  overflow(workloadId: string): OverflowReading | null {
+    return this.#reports.overflow(workloadId);
   }
 
   requestsAt(workloadId: string, address: string): number | null {

@@ -90,3 +90,17 @@ it("takes the median of the last five starts, each replica once", () => {
   starts.learn([attempt("a", 500_000)]);
   expect(starts.usualMs).toBe(12_000);
 });
+
+it("adds the requests that left over gateways", () => {
+  const reports = new LoadReports();
+  expect(reports.overflow("w1")).toBeNull();
+  const overflow = { left: { noReplica: 2 }, stayed: {}, nanoUsd: 5, spentNanoUsd: 7 };
+  reports.take("w1", report({ overflow }), 0);
+  reports.take("w1", report({ gateway: "b", overflow: { ...overflow, left: { noReplica: 1, queueTime: 4 } } }), 0);
+  expect(reports.overflow("w1")).toEqual({
+    left: { noReplica: 3, queueTime: 4 },
+    stayed: {},
+    nanoUsd: 10,
+    spentNanoUsd: 14,
+  });
+});

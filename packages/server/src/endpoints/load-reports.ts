@@ -2,7 +2,7 @@
  * The newest report of each gateway about each endpoint. Reports stay out of the journal: only decisions enter it. After
  * a restart nothing is known until gateways report again, which they do within seconds.
  */
-import type { EndpointLoad, LoadReport } from "@headroom/protocol";
+import type { EndpointLoad, LoadReport, OverflowReading } from "@headroom/protocol";
 
 /** A gateway that did not report for this time is silent. Gateways report every second, or every five if nothing changes. */
 export const SILENT_AFTER_MS = 20_000;
@@ -88,6 +88,20 @@ export class LoadReports {
     };
   }
 
+  /** Requests that left the endpoint, over all gateways; `null`: none reported them. */
+  overflow(workloadId: string): OverflowReading | null {
+    const readings = this.reportsOf(workloadId).flatMap(({ overflow }) => overflow ?? []);
+    if (readings.length === 0) return null;
+    const spent = readings.flatMap(({ spentNanoUsd }) => spentNanoUsd ?? []);
+    return {
+      left: addedCounts(readings.map(({ left }) => left)),
+      stayed: addedCounts(readings.map(({ stayed }) => stayed)),
+      nanoUsd: sum(readings.map(({ nanoUsd }) => nanoUsd)),
+      // Each gateway states its own part, also where a coordinator holds the budget.
+      spentNanoUsd: spent.length === 0 ? null : sum(spent),
+    };
+  }
+
   /** The newest reports of all gateways. */
   reportsOf(workloadId: string): readonly LoadReport[] {
     return [...(this.#endpoints.get(workloadId)?.gateways.values() ?? [])].map(({ report }) => report);
@@ -148,6 +162,12 @@ function worst(all: readonly LoadReport["ttft"][]): LoadReport["ttft"] {
     p99Ms: most(({ p99Ms }) => p99Ms),
     requests: sum(known.map(({ requests }) => requests)),
   };
+}
+
+function addedCounts(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const [reason, count] of all.flatMap(Object.entries<number>)) counts[reason] = (counts[reason] ?? 0) + count;
+  return counts;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

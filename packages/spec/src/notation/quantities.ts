@@ -171,6 +171,24 @@ export function readPrice(value: unknown, range: Range): Reading<number> {
   return readMicroUsd(value, found, { range, help: priceHelp, write: writePrice });
 }
 
+const spendingHelp = "must be an amount and a period, such as 50 USD/day or 900 USD/month";
+
+interface Spending {
+  readonly microUsd: number;
+  readonly period: "day" | "month";
+}
+
+/** Reads money for each day or month, such as `50 USD/day`. */
+export function readSpending(value: unknown): Reading<Spending> {
+  const found = typeof value === "string" ? /^(\S+)\s*USD\s*\/\s*(day|month)$/.exec(value.trim()) : null;
+  const range = { min: 1, max: limits.BUDGET_MICRO_USD_MAX };
+  const write = (microUsd: number): string => writeSpending({ microUsd, period: "day" });
+  const amount = readMicroUsd(value, found, { range, help: spendingHelp, write });
+  return amount.ok ? read({ microUsd: amount.value, period: found?.[2] === "month" ? "month" : "day" }) : amount;
+}
+
+export const writeSpending = ({ microUsd, period }: Spending): string => `${dollars(microUsd)} USD/${period}`;
+
 const energyPriceRange = { min: limits.MICRO_USD_PER_KWH_MIN, max: limits.MICRO_USD_PER_KWH_MAX };
 
 /**

@@ -8,7 +8,7 @@ import { batch, serve, train } from "./workload.ts";
 const { dir, run, name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
 const { max, backoffMs, backoffMaxMs } = retries.unwrap().shape;
 const { taskCount: tasks } = batch.wire.shape;
-const { ready, rollout, scale, servedModel } = serve.wire.shape;
+const { overflow, ready, rollout, scale, servedModel } = serve.wire.shape;
 const size = z.int().min(1).max(limits.WORKERS_MAX);
 
 /** The fields that change. A field that is left out stays; `null` removes a value. */
@@ -37,6 +37,9 @@ export const workloadChanges = z
     }),
     rollout: rollout.unwrap().nullable().optional().meta({
       description: "Steps of rollouts of an endpoint; null: replicas are replaced one after another.",
+    }),
+    overflow: overflow.unwrap().nullable().optional().meta({
+      description: "Where requests of an endpoint go while its replicas are saturated; null: nowhere.",
     }),
     run: run.optional().meta({ description: "Command of an endpoint. A rollout changes it." }),
     dir: dir.unwrap().optional().meta({ description: "Working directory of an endpoint. A rollout changes it." }),
@@ -81,5 +84,6 @@ export const recordedChanges = z
     replicas: replicaRange.optional(),
     scale: scale.unwrap().nullable().optional(),
     rollout: rollout.unwrap().nullable().optional(),
+    overflow: overflow.unwrap().nullable().optional(),
   })
   .meta({ id: "RecordedChanges" });

@@ -10,7 +10,7 @@ import { readThousandths } from "../notation/quantities.ts";
 const DOWN_AFTER_MS = 300_000;
 const AMOUNT_MILLI_MAX = 1_000_000_000;
 
-const amountOf = (noun: string) =>
+export const amountOf = (noun: string) =>
   notation.scalar({
     wire: limits.integer(1, AMOUNT_MILLI_MAX),
     unit: "Thousandths.",
@@ -20,7 +20,7 @@ const amountOf = (noun: string) =>
     write: (milli) => milli / 1000,
   });
 
-const latency = notation.duration(1, limits.GRACE_MS_MAX);
+export const latency = notation.duration(1, limits.GRACE_MS_MAX);
 
 const latencyTarget = record(
   {

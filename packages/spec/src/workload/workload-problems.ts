@@ -2,6 +2,7 @@
 import type { FieldProblem } from "../document-problem.ts";
 import { gangProblems } from "./gang.ts";
 import { modelProblems } from "./model.ts";
+import { overflowProblems } from "./overflow.ts";
 import { scaleProblems } from "./scale-targets.ts";
 import { timeProblems } from "./times.ts";
 import type { WrittenWorkload } from "./workload.ts";
@@ -20,6 +21,7 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
       ? [{ path: ["env", "PORT"], message: "is set by Headroom for every replica and cannot be set here" }]
       : []),
     ...(written.kind === "serve" ? scaleProblems(written.scale, written.replicas) : []),
+    ...(written.kind === "serve" ? overflowProblems(written.overflow) : []),
     ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
     ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
     ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),

@@ -29,6 +29,7 @@ import { acceleratorTypes, elasticSize, gang } from "./gang.ts";
 import { model } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
 import { notify } from "./notify.ts";
+import { overflow } from "./overflow.ts";
 import { rollout } from "./rollout.ts";
 import { retries } from "./retries.ts";
 import { scale } from "./scale-targets.ts";
@@ -210,7 +211,7 @@ const tasksAtOnce = optional(notation.integer(1, limits.TASKS_MAX), {
 });
 
 const notes = {
-  later: ["scale", "overflow", "image"],
+  later: ["scale", "image"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",
@@ -353,7 +354,7 @@ export const ofStepWorkload = (written: WrittenStepWorkload, name: string, team:
 const { model: _trainedModel, elastic: _elastic, ...served } = common;
 
 export const serve = record(
-  { kind: kinds.serve, ...served, replicas, ready, scale, rollout, model: servedModel },
+  { kind: kinds.serve, ...served, replicas, ready, scale, rollout, overflow, model: servedModel },
   {
     ...notes,
     wire: (shape) =>

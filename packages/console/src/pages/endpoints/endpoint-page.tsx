@@ -71,6 +71,7 @@ function ScalingPanel({ endpoint }: { readonly endpoint: Endpoint }): ReactEleme
           { name: "Now", value: scaling.sentence },
           { name: "Start of a replica", value: latencyText(scaling.coldStartMs) },
         ]),
+    ...(endpoint.overflow === null ? [] : [{ name: "Overflow", value: endpoint.overflow.sentence }]),
     {
       name: "Decisions",
       value: (
