@@ -40,6 +40,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   health: pure("pure", ["model"]),
   lineage: pure("pure", ["model"]),
   "model-files": pure("pure", []),
+  metrics: pure("pure", [], ["pbf", "zod"]),
   autoscale: pure("pure", ["perf", "routing", "sim"]),
   usage: pure("pure", ["model", "engine"], ["zod"]),
   plan: pure("pure", ["model"], ["highs", "zod"]),
@@ -68,6 +69,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       "protocol",
       "platform",
       "journal",
+      "metrics",
       "stores",
       "executors",
     ],
@@ -125,6 +127,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   explain: ["accounts", "reasons", "changes", "dry-runs"],
   lineage: ["events", "graph", "history"],
   "model-files": ["base", "safetensors", "gguf", "onnx"],
+  metrics: ["formats", "mapping", "sources"],
   stores: ["objects", "transfers", "cache", "testing"],
   usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds", "review"],
 };

@@ -32,9 +32,9 @@ export const acceleratorReading = z
 export const nodeReadings = z
   .object({
     node: z.string(),
-    source: z.enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated"]).nullable().meta({
+    source: z.enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated", "exporter"]).nullable().meta({
       description:
-        "Name of the tool that reads the accelerators; null: the node has no tool, for example a node with declared slots.",
+        "Name of the tool that reads the accelerators, or `exporter` for a metric source; null: the node has no tool, for example a node with declared slots.",
     }),
     atMs: instantMs.nullable().meta({ description: "Time of the last reading; null: there was none since the start." }),
     problem: z

@@ -9,6 +9,14 @@ import type { CapacityHistory } from "./capacity-history.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
+import type {
+  MetricSourceDeclared,
+  MetricSourceList,
+  MetricSourceRemoved,
+  MetricSourceRequestInput,
+  MetricTargetPage,
+  MetricTargetQuery,
+} from "./metric-source.ts";
 import type { StoreCacheList, StoreList, StoreRemoved, StoreRequestInput, StoreDeclared } from "./store.ts";
 import type {
   ExecutorAbandoned,
@@ -350,6 +358,16 @@ export interface HeadroomClient {
     options?: CommandOptions,
   ): Promise<ExecutorAbandoned>;
   removeExecutor(name: string, options?: CommandOptions): Promise<ExecutorRemoved>;
+  metricSources(options?: CallOptions): Promise<MetricSourceList>;
+  /** Targets of metric sources, silent ones first. */
+  metricTargets(query?: MetricTargetQuery, options?: CallOptions): Promise<MetricTargetPage>;
+  declareMetricSource(
+    name: string,
+    body: MetricSourceRequestInput,
+    options?: CommandOptions,
+  ): Promise<MetricSourceDeclared>;
+  /** Removes the declaration. Its series stay until they expire. */
+  removeMetricSource(name: string, options?: CommandOptions): Promise<MetricSourceRemoved>;
   stores(options?: CallOptions): Promise<StoreList>;
   /** Caches of inputs on nodes. */
   storeCaches(options?: CallOptions): Promise<StoreCacheList>;

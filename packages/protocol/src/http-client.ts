@@ -84,6 +84,10 @@ type ExecutorCalls =
   | "declareExecutor"
   | "abandonExecutor"
   | "removeExecutor"
+  | "metricSources"
+  | "metricTargets"
+  | "declareMetricSource"
+  | "removeMetricSource"
   | "stores"
   | "storeCaches"
   | "declareStore"
@@ -96,6 +100,10 @@ function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
     declareExecutor: (name, body, options) => http.call(o.declareExecutor, { params: { name }, body, options }),
     abandonExecutor: (name, body, options) => http.call(o.abandonExecutor, { params: { name }, body, options }),
     removeExecutor: (name, options) => http.call(o.removeExecutor, { params: { name }, options }),
+    metricSources: (options) => http.call(o.metricSources, { options }),
+    metricTargets: (query, options) => http.call(o.metricTargets, { query: { ...query }, options }),
+    declareMetricSource: (name, body, options) => http.call(o.declareMetricSource, { params: { name }, body, options }),
+    removeMetricSource: (name, options) => http.call(o.removeMetricSource, { params: { name }, options }),
     stores: (options) => http.call(o.stores, { options }),
     storeCaches: (options) => http.call(o.storeCaches, { options }),
     declareStore: (name, body, options) => http.call(o.declareStore, { params: { name }, body, options }),

@@ -50,6 +50,16 @@ export * from "./session-fragment.ts";
 export * from "./sizing.ts";
 export * from "./snapshot.ts";
 export * from "./status.ts";
+export type {
+  MetricSource,
+  MetricSourceDeclared,
+  MetricSourceList,
+  MetricSourceRemoved,
+  MetricSourceRequestInput,
+  MetricTarget,
+  MetricTargetPage,
+  MetricTargetQuery,
+} from "./metric-source.ts";
 export type { Store, StoreCacheList, StoreList, StoreRemoved, StoreRequestInput, StoreDeclared } from "./store.ts";
 export * from "./team.ts";
 export * from "./user.ts";

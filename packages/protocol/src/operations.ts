@@ -11,6 +11,7 @@ import { eventEnvelope } from "./event.ts";
 import { capacityHistory } from "./capacity-history.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
 import { executorOperations } from "./executor-operations.ts";
+import { metricSourceOperations } from "./metric-source.ts";
 import { storeOperations } from "./store.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
 import { nodeRemoved, poolRemoved, removalQuery, siteRemoved } from "./fleet.ts";
@@ -224,6 +225,7 @@ export const operations = {
   ...endpointOperations,
   ...executorOperations,
   ...storeOperations,
+  ...metricSourceOperations,
   removeNode: operation("DELETE /v1/nodes/{id}", "Remove a node from the fleet", nodeRemoved, {
     permission: "fleet.write",
     params: byId,

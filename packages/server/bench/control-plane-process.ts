@@ -28,6 +28,7 @@ import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
+import { MetricSourceService } from "../src/metric-sources/metric-source-service.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { StoreService } from "../src/stores/store-service.ts";
 import { IncidentService } from "../src/incidents/incident-service.ts";
@@ -112,6 +113,7 @@ const plane = {
   denials: new Denials(),
   gateway: new GatewayReader(null),
   incidents: new IncidentService({ home: config.home, driver, log, nowMs: () => Date.now(), announce: async () => {} }),
+  metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),
   provisioners: new ProvisionerService({ home: config.home, driver, log }),
   version: "bench",

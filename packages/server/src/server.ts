@@ -2,12 +2,12 @@
  * Assembles the control plane: journal, driver, executor, API. A failed start throws an `OperationalError` that states
  * the remedy, and leaves nothing behind. Closing leaves work running.
  */
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Server as TlsServer } from "node:https";
 import { hostname } from "node:os";
 import path from "node:path";
 import { createLocalExecutor, executorTypes } from "@headroom/executors";
-import { makeDirectory, readTlsFiles, renewTls } from "@headroom/platform";
+import { readTlsFiles, renewTls } from "@headroom/platform";
 import type { TlsFiles, TlsPair } from "@headroom/platform";
 import type { Executor, ExecutorType, LocalExecutorOptions } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
@@ -29,12 +29,13 @@ import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { inventoryDefaults } from "./executors/executor-contact.ts";
 import type { InventoryRules } from "./executors/executor-contact.ts";
 import { ExecutorService } from "./executors/executor-service.ts";
+import { MetricSourceService } from "./metric-sources/metric-source-service.ts";
 import { StoreService } from "./stores/store-service.ts";
 import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
+import { prepareHome } from "./prepare-home.ts";
 import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
-import { OperationalError } from "@headroom/platform";
 import { incidentMessage, slowRunMessage } from "./notifications/message.ts";
 import { IncidentService } from "./incidents/incident-service.ts";
 import { Notifier } from "./notifications/notifier.ts";
@@ -226,10 +227,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
 }
 
 /** Begins what decides or asks on its own. Returns how to end it. */
-function beginServices({ driver, autoscaler, provisioners }: ControlPlane, executors: ExecutorService): () => void {
+function beginServices(
+  { driver, autoscaler, provisioners, metricSourceService }: ControlPlane,
+  executors: ExecutorService,
+): () => void {
   executors.begin(driver);
   autoscaler.start();
   provisioners.start();
+  metricSourceService.start();
   return lookAtEachPool(driver, () => executors.look());
 }
 
@@ -282,6 +287,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     nowMs,
     ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
   });
+  telemetry.onReadings = (readings) => void accelerators.recordExported(readings);
   return {
     driver,
     telemetry,
@@ -290,6 +296,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     executors: executors.executors,
     executorService: executors,
     storeService: stores,
+    metricSourceService: new MetricSourceService({ home, driver, telemetry, log }),
     gate: new Gate({ token, hostNames: own, tokens, nowMs }),
     tokens,
     denials: new Denials(),
@@ -370,6 +377,7 @@ function running({
     plane.capacity.close();
     plane.autoscaler.close();
     plane.provisioners.close();
+    plane.metricSourceService.close();
     plane.tokens.close();
     await plane.accelerators.close();
     plane.execs.close();
@@ -415,29 +423,6 @@ function renewed({ home, url, log, api, files }: Renewed): () => void {
     },
     failed: (message) => log.warn(`the control plane continues with the earlier certificate: ${message}`),
   });
-}
-
-/** Mode bits that let users other than the owner write to the directory. */
-const WRITABLE_BY_OTHERS = 0o022;
-
-/**
- * Creates the state directory, or refuses one in which other users could replace the token, the journal or a record.
- */
-function prepareHome(home: string): void {
-  try {
-    makeDirectory(home, 0o700);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new OperationalError("unusableHome", `The state directory ${home} cannot be used: ${reason}.`, {
-      cause: error,
-    });
-  }
-  const mode = statSync(home).mode & 0o777;
-  if (process.platform === "win32" || (mode & WRITABLE_BY_OTHERS) === 0) return;
-  throw new OperationalError(
-    "homeExposed",
-    `Other users can write to the state directory ${home} (mode ${mode.toString(8).padStart(4, "0")}). Run: chmod go-w ${home}`,
-  );
 }
 
 function openTelemetry({ home, telemetry }: ControlPlaneOptions, log: DriverLog): Telemetry {

@@ -87,5 +87,12 @@ export { seriesView } from "./telemetry/series-view.ts";
 export { SubjectRecorder } from "./telemetry/subject-recorder.ts";
 export { changeForecastView, type ChangeForecastView } from "./change-forecast.ts";
 export { changesRefusal, changesText, engineChanges, fieldChanges } from "./workload-changes.ts";
-export { activeAttemptView, endSentence, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";
+export {
+  activeAttemptView,
+  endSentence,
+  exitSentence,
+  isServing,
+  workloadSummary,
+  workloadView,
+} from "./workload-view.ts";
 export { changesWithNotices, noticesInOrder, submissionNotices, withNotices } from "./submission-notices.ts";

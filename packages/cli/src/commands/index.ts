@@ -17,6 +17,7 @@ import { endpointCommand } from "./endpoint.ts";
 import { rolloutCommand } from "./rollout.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
+import { metricSourceCommand } from "./metric-source.ts";
 import { storeCommand } from "./store.ts";
 import { attachCommand, execCommand } from "./exec.ts";
 import { fleetCommand } from "./fleet.ts";
@@ -122,6 +123,7 @@ export const commands: readonly CommandDefinition[] = [
   executorCommand,
   provisionCommand,
   storeCommand,
+  metricSourceCommand,
   kubernetesCommand,
   defragmentCommand,
   wasteCommand,

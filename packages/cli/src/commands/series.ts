@@ -24,7 +24,11 @@ Examples:
   headroom series team:research --csv > research.csv
   headroom series node:dgx-3 --points 60`,
   arguments: [
-    { syntax: "<subject>", description: "fleet, pool:NAME, team:NAME, node:ID or endpoint:ID (id of its workload)" },
+    {
+      syntax: "<subject>",
+      description:
+        "fleet, pool:NAME, team:NAME, node:ID, accelerator:NODE#INDEX, endpoint:ID (id of its workload) or replica:ID/ATTEMPT",
+    },
   ],
   options: [
     { flags: "--since <time>", description: "only points since then: 24h, 7d, today, or 2026-07-01 (default: all)" },

@@ -8,6 +8,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { ExecutorService } from "../executors/executor-service.ts";
 import type { ProvisionerService } from "../provisioners/provisioner-service.ts";
+import type { MetricSourceService } from "../metric-sources/metric-source-service.ts";
 import type { StoreService } from "../stores/store-service.ts";
 import type { AutoscalerService } from "../endpoints/autoscaler-service.ts";
 import type { GatewayReader } from "../gateway/gateway-reader.ts";
@@ -31,6 +32,7 @@ export interface ControlPlane {
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly executorService: ExecutorService;
   readonly storeService: StoreService;
+  readonly metricSourceService: MetricSourceService;
   readonly gate: Gate;
   readonly tokens: AccessTokens;
   readonly denials: Denials;

@@ -73,6 +73,7 @@ import {
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { withStaging } from "./attempt-staging.ts";
+import { metricSourceHandlers } from "./metric-sources.ts";
 import { declareStore, removeStore, storeCaches, storeRefusal, stores } from "./stores.ts";
 import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
 import {
@@ -375,6 +376,7 @@ export const handlers: Handlers = {
   declareExecutor,
   abandonExecutor,
   removeExecutor,
+  ...metricSourceHandlers,
   stores,
   storeCaches,
   declareStore,

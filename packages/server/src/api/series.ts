@@ -27,18 +27,25 @@ function absence({ state }: Engine, subject: string, principal: Principal): Prob
     case "pool":
       return state.pools.has(name as PoolName) ? null : refuse("unknownPoolName", `There is no pool ${name}.`);
     case "node":
-      return state.nodes.has(name as NodeId) ? null : refuse("unknownNode", `There is no node ${name}.`);
+      return nodeAbsence(state, name);
+    case "accelerator":
+      return nodeAbsence(state, name.replace(/#\d+$/, ""));
     case "team":
       return state.teams.has(name as TeamName) && isReadable(readable, name)
         ? null
         : refuse("unknownTeamName", `There is no team ${name}.`);
-    case "endpoint": {
-      const spec = state.workloads.get(name as WorkloadId)?.spec;
+    case "endpoint":
+    case "replica": {
+      const id = name.split("/", 1)[0] ?? "";
+      const spec = state.workloads.get(id as WorkloadId)?.spec;
       return spec?.kind === "serve" && isReadable(readable, spec.team)
         ? null
-        : refuse("unknownWorkload", `There is no endpoint with the id ${name}.`);
+        : refuse("unknownWorkload", `There is no endpoint with the id ${id}.`);
     }
     default:
       return null;
   }
 }
+
+const nodeAbsence = ({ nodes }: Engine["state"], id: string): ProblemError | null =>
+  nodes.has(id as NodeId) ? null : refuse("unknownNode", `There is no node ${id}.`);

@@ -7,7 +7,7 @@ import type { AttemptId } from "@headroom/model";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
 import type { NodeReadings } from "@headroom/protocol";
 import { AcceleratorReadings, acceleratorSample, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";
-import type { SubjectSample } from "@headroom/views";
+import type { MeasuredAttempt, SubjectSample } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -71,12 +71,32 @@ export class AcceleratorSampler {
       return measuredAttempts(engine, this.readings, atMs);
     });
     telemetry.recordSubjects(nodes.flatMap((node) => samplesOf(node, atMs)));
+    this.#observe(attempts, atMs, telemetry);
+  }
+
+  #observe(attempts: readonly MeasuredAttempt[], atMs: number, { measured }: Pick<Telemetry, "measured">): void {
     for (const { attemptId, report } of attempts) {
-      telemetry.measured.set(attemptId, atMs + READINGS_FRESH_MS);
+      measured.set(attemptId, atMs + READINGS_FRESH_MS);
       // A reading goes to the telemetry store and never waits in the inbox; the next one replaces it.
-      void driver.observe({ kind: "utilizationReported", attemptId, ...report });
+      void this.#options.driver.observe({ kind: "utilizationReported", attemptId, ...report });
     }
-    for (const [attemptId, untilMs] of telemetry.measured) if (untilMs < atMs) telemetry.measured.delete(attemptId);
+    for (const [attemptId, untilMs] of measured) if (untilMs < atMs) measured.delete(attemptId);
+  }
+
+  /** Takes readings of exporters, for nodes that no tool of the control plane's own reads. */
+  async recordExported(nodes: readonly NodeReadings[]): Promise<void> {
+    const { driver, telemetry, nowMs } = this.#options;
+    const atMs = nowMs();
+    const exported = nodes.filter(({ node }) => {
+      const { source, atMs: readAtMs } = this.readings.of(node);
+      return source === null || source === "exporter" || atMs - (readAtMs ?? 0) > READINGS_FRESH_MS;
+    });
+    if (this.#isClosed || exported.length === 0) return;
+    const attempts = await driver.read((engine) => {
+      this.readings.record(exported, engine);
+      return measuredAttempts(engine, this.readings, atMs);
+    });
+    this.#observe(attempts, atMs, telemetry);
   }
 
   #logProblem({ node, problem }: NodeReadings): void {

@@ -18,6 +18,8 @@ export const SERIES_SCHEMA = `
 const WRITTEN_AFTER_MS = 300_000;
 /** Maximum number of samples of one subject that wait for a slow disk. Older samples are dropped. */
 const GATHERED_MAX = 80;
+/** Maximum number of metrics of one subject. */
+const SUBJECT_NAMES_MAX = 96;
 const NODE_ACCELERATORS_MAX = 1_024;
 /** Maximum number of subjects. Those whose newest samples are oldest are removed. */
 const SUBJECTS_MAX = 100_000;
@@ -94,7 +96,8 @@ export class SeriesRows {
     try {
       for (const subject of due) {
         const row = find.get(subject);
-        const series = row === undefined ? new Series() : seriesFrom(row["series"]);
+        const series =
+          row === undefined ? new Series({ names: [], points: [] }, SUBJECT_NAMES_MAX) : seriesFrom(row["series"]);
         const samples = this.#gathered.get(subject)?.samples ?? [];
         for (const { atMs, values } of samples) series.add(atMs, 0, values);
         put.run(subject, samples.at(-1)?.atMs ?? 0, JSON.stringify(series.stored()));
@@ -120,4 +123,4 @@ export function moveAccelerators(database: DatabaseSync): void {
 }
 
 const storedIn = (text: unknown): StoredSeries => JSON.parse(String(text)) as StoredSeries;
-const seriesFrom = (text: unknown): Series => new Series(storedIn(text));
+const seriesFrom = (text: unknown): Series => new Series(storedIn(text), SUBJECT_NAMES_MAX);

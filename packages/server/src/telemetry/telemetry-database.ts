@@ -6,6 +6,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
+import { mappedUnits } from "@headroom/metrics";
 import { AttemptSeries, seriesView } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 import { moveAccelerators, SERIES_SCHEMA, SeriesRows } from "./series-rows.ts";
@@ -96,7 +97,7 @@ export class TelemetryDatabase {
   }
 
   series({ subject, ...range }: SeriesRequest): SubjectSeries {
-    return this.#orNew(() => seriesView(subject, this.#subjects.read(this.#database, subject), range));
+    return this.#orNew(() => seriesView(subject, this.#subjects.read(this.#database, subject), range, mappedUnits));
   }
 
   flush(nowMs: number, all: boolean): void {

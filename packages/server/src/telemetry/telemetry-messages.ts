@@ -1,5 +1,7 @@
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
+import type { NodeReadings } from "@headroom/protocol";
+import type { TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { MetricsRange, NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
@@ -46,6 +48,9 @@ export type TelemetryRequest =
   | { readonly kind: "flush"; readonly nowMs: number; readonly all: boolean }
   | { readonly kind: "read"; readonly request: MetricsRequest }
   | { readonly kind: "newest"; readonly attemptIds: readonly AttemptId[] }
+  /** Replaces the targets that are read. */
+  | { readonly kind: "targets"; readonly plan: TargetPlan }
+  | { readonly kind: "targetStates" }
   | { readonly kind: "close" };
 
 export interface TelemetryAnswer {
@@ -56,4 +61,7 @@ export interface TelemetryAnswer {
   readonly series?: SubjectSeries;
   readonly newest?: readonly (readonly [AttemptId, NewestReport])[];
   readonly bytes: number;
+  readonly targets?: readonly TargetState[];
+  /** Readings of accelerators by exporters since the last flush. */
+  readonly readings?: readonly NodeReadings[];
 }

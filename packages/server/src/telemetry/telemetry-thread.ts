@@ -1,11 +1,16 @@
 /** The thread that keeps the telemetry store. */
 import { parentPort, workerData } from "node:worker_threads";
+import { TargetSchedule } from "../metric-sources/target-schedule.ts";
 import { TelemetryDatabase } from "./telemetry-database.ts";
 import type { TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./telemetry-messages.ts";
 
 const database = new TelemetryDatabase(workerData as TelemetryThreadData);
+const schedule = new TargetSchedule({
+  record: (samples) => database.addSubjects(samples),
+  nowMs: () => Date.now(),
+});
 
-function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newest" | "history" | "series"> {
+function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "bytes"> {
   switch (request.kind) {
     case "add":
       database.add(request.samples);
@@ -19,12 +24,18 @@ function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newe
       return { series: database.series(request.request) };
     case "flush":
       database.flush(request.nowMs, request.all);
-      return {};
+      return { readings: schedule.takeReadings() };
     case "read":
       return { page: database.read(request.request) };
     case "newest":
       return { newest: database.newest(request.attemptIds) };
+    case "targets":
+      schedule.set(request.plan);
+      return {};
+    case "targetStates":
+      return { targets: schedule.states };
     case "close":
+      schedule.close();
       database.close();
       return {};
   }

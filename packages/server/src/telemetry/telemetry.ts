@@ -11,6 +11,8 @@ import type { ProblemError } from "@headroom/protocol";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
 import { NewestReports } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
+import type { NodeReadings } from "@headroom/protocol";
+import type { TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
 import type { MeasuredUntil } from "./accelerator-sampler.ts";
@@ -74,6 +76,23 @@ export class Telemetry implements TelemetrySink {
     this.#flusher = setInterval(() => void this.#flush(false), FLUSH_EVERY_MS);
     this.#sender.unref();
     this.#flusher.unref();
+  }
+
+  /** Called with readings of accelerators by exporters. */
+  onReadings: (readings: readonly NodeReadings[]) => void = () => undefined;
+  #plan: TargetPlan | null = null;
+
+  /** Replaces the targets of metric sources that the thread reads. */
+  setTargets(plan: TargetPlan): void {
+    this.#plan = plan;
+    void this.#call({ kind: "targets", plan });
+  }
+
+  /** States of the targets. Throws `overloaded` if the thread cannot be asked now. */
+  async targetStates(): Promise<readonly TargetState[]> {
+    const answer = await this.#call({ kind: "targetStates" });
+    if (answer?.targets === undefined) throw restarting();
+    return answer.targets;
   }
 
   /** Number of reports that were not stored because too many waited or the thread had ended. */
@@ -156,7 +175,9 @@ export class Telemetry implements TelemetrySink {
 
   async #flush(all: boolean): Promise<void> {
     const answer = await this.#call({ kind: "flush", nowMs: this.#options.nowMs(), all });
-    if (answer !== null) this.#bytes = answer.bytes;
+    if (answer === null) return;
+    this.#bytes = answer.bytes;
+    if (answer.readings !== undefined && answer.readings.length > 0) this.onReadings(answer.readings);
   }
 
   /** Calls the thread; `null`: the thread has ended. */
@@ -177,6 +198,7 @@ export class Telemetry implements TelemetrySink {
     const reason = error instanceof Error ? error.message : String(error);
     const isLast = this.#isClosed || ++this.#restartCount > RESTARTS_MAX;
     this.#thread = isLast ? null : this.#start();
+    if (this.#plan !== null) this.setTargets(this.#plan);
     if (this.#isClosed) return;
     const then = isLast ? "reports are no longer stored until the next start" : "it is started again";
     this.#options.log.warn(`the telemetry store ended (${reason}); ${then}`);

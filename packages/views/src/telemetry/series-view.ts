@@ -5,11 +5,12 @@ import type { Series } from "./series.ts";
 import { pointsBetween } from "./series.ts";
 import { seriesUnits } from "./subject-samples.ts";
 
-/** `null`: nothing was ever recorded about the subject. */
+/** `series`: `null` if nothing was ever recorded about the subject. `units`: of metrics that are not Headroom's own. */
 export function seriesView(
   subject: string,
   series: Series | null,
   { fromMs, toMs, points: max }: MetricsRange,
+  units: Readonly<Record<string, string>> = {},
 ): SubjectSeries {
   if (series === null) return { subject, atMs: [], metrics: [] };
   const points = pointsBetween(series, { fromMs, toMs, max });
@@ -18,7 +19,7 @@ export function seriesView(
     atMs: points.map(({ atMs }) => atMs),
     metrics: series.names.map((name, column) => ({
       name,
-      unit: seriesUnits[name] ?? "",
+      unit: seriesUnits[name] ?? units[name] ?? "",
       values: points.map(({ values }) => rounded(values[column] ?? null)),
     })),
   };

@@ -25,7 +25,7 @@ const FINEST_MS = 2_000;
 const WIDENING = 4;
 const LEVELS = 9;
 const POINTS_PER_LEVEL = 64;
-/** Maximum number of names. If a program makes up new names all the time, later ones are not stored. */
+/** Default for the maximum number of names. If a program makes up new names all the time, later ones are not stored. */
 const NAMES_MAX = 16;
 
 /** Maximum number of points of a series. */
@@ -34,8 +34,10 @@ export const SERIES_POINTS_MAX: number = LEVELS * POINTS_PER_LEVEL;
 export class Series {
   readonly #names: string[];
   readonly #levels: SeriesPoint[][];
+  readonly #namesMax: number;
 
-  constructor({ names, points }: StoredSeries = { names: [], points: [] }) {
+  constructor({ names, points }: StoredSeries = { names: [], points: [] }, namesMax: number = NAMES_MAX) {
+    this.#namesMax = namesMax;
     this.#names = [...names];
     this.#levels = points.map((level) =>
       level.map(([atMs, count, step, ...values]) => ({ atMs, count, step, values }) as SeriesPoint),
@@ -48,7 +50,7 @@ export class Series {
 
   add(atMs: number, step: number, values: Readonly<Record<string, number>>): void {
     for (const name of Object.keys(values))
-      if (!this.#names.includes(name) && this.#names.length < NAMES_MAX) this.#names.push(name);
+      if (!this.#names.includes(name) && this.#names.length < this.#namesMax) this.#names.push(name);
     const row = this.#names.map((name) => {
       const value = values[name];
       return value === undefined || !Number.isFinite(value) ? null : value;

@@ -1,0 +1,185 @@
+/**
+ * The declared metric sources of a control plane: `metric-sources.yaml` in the state directory. Computes the targets from the
+ * nodes and replicas that exist, and passes them to the telemetry thread, which reads them.
+ */
+import { endpointsOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { expandTargets, readMetricSource } from "@headroom/metrics";
+import type { Expansion, MetricSource, RefusedTarget, SourceNode, SourceReplica } from "@headroom/metrics";
+import { isServing } from "@headroom/views";
+import { readDocuments, writeDocuments } from "../declarations/document-file.ts";
+import type { Driver } from "../driver/driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
+import { readSecret } from "../executors/secret-references.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { ReadSource, TargetState } from "./target-messages.ts";
+
+const FILE = "metric-sources.yaml";
+const HEADER = "# Metric sources of this control plane. `headroom metric-source add` and `remove` write this file.\n";
+/** Interval in ms at which nodes and replicas are compared with the targets. */
+const PLAN_EVERY_MS = 5_000;
+
+interface MetricSourceOptions {
+  readonly home: string;
+  readonly driver: Pick<Driver, "read">;
+  readonly telemetry: Pick<Telemetry, "setTargets" | "targetStates">;
+  readonly log: DriverLog;
+}
+
+export class MetricSourceService {
+  readonly #options: MetricSourceOptions;
+  #declarations: readonly MetricSource[];
+  #timer: NodeJS.Timeout | null = null;
+  /** The plan that the thread has, as text, so that an equal one is not sent. */
+  #sent = "";
+  #refused: readonly RefusedTarget[] = [];
+  #problems = new Map<string, string>();
+
+  /** Throws `invalidMetricSources` with every problem of the file. */
+  constructor(options: MetricSourceOptions) {
+    this.#options = options;
+    this.#declarations = readSourceFile(options.home);
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#plan(), PLAN_EVERY_MS);
+    this.#timer.unref();
+    void this.#plan();
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  list(): readonly MetricSource[] {
+    return this.#declarations;
+  }
+
+  /** Why a source is not read; `null`: it is. */
+  problemOf(name: string): string | null {
+    return this.#problems.get(name) ?? null;
+  }
+
+  /** Targets that are never read, and why. */
+  get refused(): readonly RefusedTarget[] {
+    return this.#refused;
+  }
+
+  states(): Promise<readonly TargetState[]> {
+    return this.#options.telemetry.targetStates();
+  }
+
+  async declare(declaration: MetricSource): Promise<"created" | "changed" | "unchanged"> {
+    const known = this.#declarations.find(({ name }) => name === declaration.name);
+    if (JSON.stringify(known) === JSON.stringify(declaration)) return "unchanged";
+    this.#replace([...this.#declarations.filter(({ name }) => name !== declaration.name), declaration]);
+    await this.#plan();
+    return known === undefined ? "created" : "changed";
+  }
+
+  /** False: there is no such source. */
+  async remove(name: string): Promise<boolean> {
+    const left = this.#declarations.filter((each) => each.name !== name);
+    if (left.length === this.#declarations.length) return false;
+    this.#replace(left);
+    await this.#plan();
+    return true;
+  }
+
+  /** The file comes first: a change that was answered survives a crash. */
+  #replace(declarations: readonly MetricSource[]): void {
+    writeDocuments({ home: this.#options.home, name: FILE }, HEADER, declarations.map(sourceDocument));
+    this.#declarations = declarations;
+  }
+
+  async #plan(): Promise<void> {
+    const { driver, telemetry, log } = this.#options;
+    try {
+      if (this.#declarations.length === 0 && this.#sent === "") return;
+      const { nodes, replicas } = await driver.read(fleetOf);
+      const sources = this.#readable();
+      const expansion: Expansion = expandTargets(
+        sources.map(({ declaration }) => declaration),
+        nodes,
+        replicas,
+      );
+      this.#refused = expansion.refused;
+      const plan = { sources, targets: expansion.targets, nodes: new Set(nodes.map(({ id }) => id)) };
+      const text = JSON.stringify([sources, expansion.targets, nodes.map(({ id }) => id)]);
+      if (text === this.#sent) return;
+      telemetry.setTargets(plan);
+      this.#sent = text;
+    } catch (error) {
+      log.warn(
+        `the targets of metric sources were not renewed: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
+  /** Sources whose secret can be read. The others are shown with their problem. */
+  #readable(): readonly ReadSource[] {
+    const problems = new Map<string, string>();
+    const sources = this.#declarations.flatMap((declaration): ReadSource[] => {
+      const reference = "authorization" in declaration ? declaration.authorization : undefined;
+      try {
+        return [{ declaration, token: reference === undefined ? null : readSecret(reference) }];
+      } catch (error) {
+        problems.set(declaration.name, error instanceof Error ? error.message : String(error));
+        return [];
+      }
+    });
+    for (const [name, problem] of problems)
+      if (this.#problems.get(name) !== problem)
+        this.#options.log.warn(`the metric source ${name} is not read: ${problem}`);
+    this.#problems = problems;
+    return sources;
+  }
+}
+
+function fleetOf(engine: Engine): {
+  readonly nodes: readonly SourceNode[];
+  readonly replicas: readonly SourceReplica[];
+} {
+  const { state } = engine;
+  const nodes = [...state.nodes.values()].map(({ id, pool, labels }) =>
+    labels === undefined ? { id, pool } : { id, pool, labels },
+  );
+  const replicas = [...endpointsOf(engine)].flatMap(({ id, activeAttempts }) =>
+    activeAttempts.flatMap((each): SourceReplica[] => {
+      const attempt = state.attempts.get(each);
+      if (attempt?.ready === undefined || !isServing(attempt)) return [];
+      return [{ endpoint: id, attempt: attempt.id, url: `http://${attempt.ready.address}` }];
+    }),
+  );
+  return { nodes, replicas };
+}
+
+/** A declaration as a document again: durations are text there. */
+export function sourceDocument(declaration: MetricSource): Readonly<Record<string, unknown>> {
+  const timeout = "timeout" in declaration ? { timeout: `${declaration.timeout}s` } : {};
+  return JSON.parse(JSON.stringify({ ...declaration, every: `${declaration.every}s`, ...timeout })) as Record<
+    string,
+    unknown
+  >;
+}
+
+const readSourceFile = (home: string): readonly MetricSource[] =>
+  readDocuments<MetricSource>({
+    home,
+    name: FILE,
+    code: "invalidMetricSources",
+    read(value) {
+      const reading = readMetricSource(value);
+      if (reading.ok) return { item: reading.declaration };
+      return { problems: reading.problems.map((each) => `${each.path.join(".")}: ${each.message}`) };
+    },
+    problemsOf(items) {
+      const names = items.map(({ name }) => name);
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
+      const writers = items.filter(({ type }) => type === "remote-write");
+      return [
+        ...(twice === undefined ? [] : [`the metric source ${twice} is declared twice`]),
+        ...(writers.length > 1 ? ["only one source can have the type remote-write"] : []),
+      ];
+    },
+  });

@@ -1,0 +1,158 @@
+/** Metric sources on a complete control plane: exporters that answer, fall silent and come back; queries of a Prometheus. */
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
+import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+
+let home = "";
+let live: LiveControlPlane;
+const servers: Server[] = [];
+const start = (): Promise<LiveControlPlane> =>
+  startLive(home, { local: { nodeName: "n1", slotCount: 2, accelerators: "declared" } });
+beforeAll(async () => {
+  home = temporaryHome();
+  live = await start();
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(home);
+});
+afterEach(async () => {
+  for (const { name } of (await live.client.metricSources()).items) await live.client.removeMetricSource(name);
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+/** Patience for machines that are busy with other work. */
+const patience = { timeout: 20_000, interval: 100 } as const;
+
+/** A server that answers with `answers()` by path, and the requests that it got. */
+async function exporter(answers: (target: string) => string | null) {
+  const requests: { readonly url: string; readonly authorization: string | undefined }[] = [];
+  const server = createServer((request, response) => {
+    requests.push({ url: request.url ?? "", authorization: request.headers.authorization });
+    const text = answers(request.url ?? "");
+    if (text === null) response.writeHead(302, { location: "/elsewhere" }).end();
+    else response.end(text);
+  }).listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, server };
+}
+
+const declare = (name: string, type: "scrape" | "prometheus", settings: object) =>
+  live.client.declareMetricSource(name, { type, settings: settings as never });
+const target = async () => (await live.client.metricTargets({})).items[0];
+const seriesOf = async (subject: string) => {
+  const { metrics } = await live.client.series({ subject, points: 100 });
+  return Object.fromEntries(metrics.map(({ name, unit, values }) => [name, [values.at(-1), unit]]));
+};
+
+describe("a scraped exporter", () => {
+  it("gives readings of its node alone, is silent when it fails, and is never followed elsewhere", async () => {
+    const gpu = (index: number, busy: number, node: string): string =>
+      `DCGM_FI_DEV_GPU_UTIL{gpu="${index}",Hostname="${node}"} ${busy}\nDCGM_FI_DEV_GPU_TEMP{gpu="${index}",Hostname="${node}"} 61\n`;
+    let isUp = true;
+    const { url, requests, server } = await exporter(() => (isUp ? gpu(0, 97, "n1") + gpu(1, 3, "other") : null));
+    writeFileSync(path.join(home, "secret"), "exporter-token\n", { mode: 0o600 });
+    const settings = {
+      targets: [{ url: `${url}/metrics`, node: "n1" }],
+      every: "1s",
+      authorization: `file:${path.join(home, "secret")}`,
+    };
+    expect(await declare("dcgm", "scrape", settings)).toEqual({ name: "dcgm", action: "created" });
+    expect(await declare("dcgm", "scrape", settings)).toEqual({ name: "dcgm", action: "unchanged" });
+    await expect
+      .poll(target, patience)
+      .toMatchObject({ state: "up", subject: "node:n1", samples: 4, values: 4, problem: null });
+    expect(requests[0]).toEqual({ url: "/metrics", authorization: "Bearer exporter-token" });
+    expect(await seriesOf("accelerator:n1#0")).toEqual({ busyMilli: [970, "‰"], temperatureC: [61, "°C"] });
+    await expect
+      .poll(async () => (await live.client.nodeTelemetry("n1")).readings, patience)
+      .toMatchObject({
+        source: "exporter",
+        accelerators: [
+          { index: 0, busyMilli: 970 },
+          { index: 1, busyMilli: 30 },
+        ],
+      });
+
+    isUp = false;
+    await expect.poll(target, patience).toMatchObject({ state: "silent", values: 0 });
+    expect((await target())?.problem).toContain("HTTP 302");
+    expect(requests.every((each) => each.url === "/metrics")).toBe(true);
+    // Silence adds nothing to the series, and no zero.
+    const before = (await live.client.series({ subject: "accelerator:n1#0" })).atMs.length;
+    await expect.poll(() => requests.length, patience).toBeGreaterThan(4);
+    expect((await live.client.series({ subject: "accelerator:n1#0" })).atMs.length).toBe(before);
+    expect((await live.client.metricSources()).items).toMatchObject([{ name: "dcgm", up: 0, silent: 1 }]);
+
+    isUp = true;
+    await expect.poll(target, patience).toMatchObject({ state: "up" });
+    server.closeAllConnections();
+    server.close();
+    await expect.poll(target, patience).toMatchObject({ state: "silent" });
+    expect(await live.client.removeMetricSource("dcgm")).toEqual({ name: "dcgm" });
+    expect((await live.client.metricTargets({})).items).toEqual([]);
+  });
+
+  it("is declared again after a restart, and without its secret it is not read and says so", async () => {
+    const { url, requests } = await exporter(() => "node_load1 2.5\n");
+    const token = path.join(home, "no-such-secret");
+    await declare("nodes", "scrape", { targets: [{ url, node: "n1" }], every: "1s", authorization: `file:${token}` });
+    expect((await live.client.metricSources()).items[0]?.problem).toContain("no such file");
+    await live.close();
+    writeFileSync(token, "x", { mode: 0o600 });
+    live = await start();
+    await expect.poll(target, patience).toMatchObject({ state: "up", samples: 1, values: 1 });
+    expect(await seriesOf("node:n1")).toMatchObject({ load1: [2.5, ""] });
+    expect(requests.every((each) => each.authorization === "Bearer x")).toBe(true);
+  });
+
+  it("must answer with text of Prometheus, within its bounds", async () => {
+    let answer = "<html>sign in</html>";
+    const { url } = await exporter(() => answer);
+    await declare("page", "scrape", { targets: [{ url, node: "n1" }], every: "1s" });
+    await expect
+      .poll(target, patience)
+      .toMatchObject({ state: "silent", problem: "no text of Prometheus: <html>sign in</html>" });
+    answer = "x".repeat(17 * 1024 * 1024);
+    await expect.poll(async () => (await target())?.problem, patience).toBe("the answer has more than 16 MiB");
+  });
+});
+
+describe("queries of a Prometheus", () => {
+  it("give values of the nodes that the label names, and an empty result is no value", async () => {
+    const row = (instance: string, value: string) => ({ metric: { instance }, value: [1, value] });
+    let result: object[] = [row("n1:9100", "21.5"), row("n7:9100", "9"), row("n1", "NaN")];
+    const { url, requests } = await exporter(() =>
+      JSON.stringify({ status: "success", data: { resultType: "vector", result } }),
+    );
+    const queries = [{ value: "inletC", unit: "°C", query: "max by (instance) (ipmi_temperature_celsius)" }];
+    await declare("site", "prometheus", { url, every: "5s", queries });
+    await expect.poll(target, patience).toMatchObject({ state: "up", target: "inletC", samples: 3, values: 1 });
+    expect((await target())?.problem).toContain('"n7:9100"');
+    expect(requests[0]?.url).toBe("/api/v1/query?query=max%20by%20(instance)%20(ipmi_temperature_celsius)");
+    expect(await seriesOf("node:n1")).toMatchObject({ inletC: [21.5, ""] });
+    result = [];
+    await expect
+      .poll(target, patience)
+      .toMatchObject({ state: "up", values: 0, problem: "the query has an empty result" });
+  });
+});
+
+it("refuses declarations with every problem, and addresses that are never read", async () => {
+  await expect(declare("bad", "scrape", { targets: ["ftp://h"], every: "0s" })).rejects.toMatchObject({
+    code: "invalidRequest",
+  });
+  await declare("cloud", "scrape", { targets: [{ url: "http://169.254.169.254/latest", node: "n1" }] });
+  expect(await target()).toMatchObject({ state: "refused", source: "cloud" });
+  await expect(live.client.removeMetricSource("none")).rejects.toMatchObject({ code: "unknownMetricSource" });
+});

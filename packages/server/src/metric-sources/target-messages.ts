@@ -1,0 +1,38 @@
+/** Messages about metric sources between the control plane and the telemetry thread. */
+import type { MetricSource, MetricTarget } from "@headroom/metrics";
+
+/** A source as the thread reads it. */
+export interface ReadSource {
+  readonly declaration: MetricSource;
+  /** The bearer token; `null`: none. */
+  readonly token: string | null;
+}
+
+export interface TargetPlan {
+  readonly sources: readonly ReadSource[];
+  readonly targets: readonly MetricTarget[];
+  /** Nodes of the fleet. Samples about others are not recorded. */
+  readonly nodes: ReadonlySet<string>;
+}
+
+export interface TargetState {
+  readonly target: MetricTarget;
+  /** `waiting`: it was not read yet. */
+  readonly state: "waiting" | "up" | "silent";
+  /** Since when the target has the state, in ms. */
+  readonly sinceMs: number;
+  /** Time in ms of the last reading that succeeded; `null`: there was none. */
+  readonly readAtMs: number | null;
+  readonly durationMs: number | null;
+  /** Samples of the last reading, and those of them that became values of a subject. */
+  readonly sampleCount: number;
+  readonly valueCount: number;
+  /** Why the target is silent, or the first line that could not be read; `null`: there is no problem. */
+  readonly problem: string | null;
+}
+
+export interface TargetCounts {
+  readonly up: number;
+  readonly silent: number;
+  readonly waiting: number;
+}

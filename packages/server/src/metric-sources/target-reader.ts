@@ -1,0 +1,141 @@
+/** One target in the telemetry thread: its state, and its readings as samples of subjects. */
+import { hostOf, MappedReading } from "@headroom/metrics";
+import type { MappingIndex, MetricTarget } from "@headroom/metrics";
+import { acceleratorSubject } from "@headroom/views";
+import type { SubjectSample } from "@headroom/views";
+import type { AddressReader } from "./read-address.ts";
+import { querySamples, queryUrl } from "./query-samples.ts";
+import type { ReadSource, TargetState } from "./target-messages.ts";
+
+const ACCEPT = "text/plain;version=0.0.4;q=0.9,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
+
+interface Outcome {
+  readonly samples: readonly SubjectSample[];
+  readonly sampleCount: number;
+  readonly valueCount: number;
+  readonly problem: string | null;
+}
+
+export class TargetReader {
+  readonly target: MetricTarget;
+  readonly #reading: MappedReading;
+  #source: ReadSource;
+  #state: Omit<TargetState, "target">;
+  #dueAtMs: number;
+  #isReading = false;
+
+  constructor(target: MetricTarget, source: ReadSource, index: MappingIndex, nowMs: number) {
+    this.target = target;
+    this.#source = source;
+    this.#reading = new MappedReading(index);
+    this.#dueAtMs = nowMs;
+    this.#state = {
+      state: "waiting",
+      sinceMs: nowMs,
+      readAtMs: null,
+      durationMs: null,
+      sampleCount: 0,
+      valueCount: 0,
+      problem: null,
+    };
+  }
+
+  set source(source: ReadSource) {
+    this.#source = source;
+  }
+
+  get state(): TargetState {
+    return { target: this.target, ...this.#state };
+  }
+
+  /** Values of the last reading of a replica, for the endpoint. */
+  newest: Readonly<Record<string, number>> | null = null;
+
+  isDue(nowMs: number): boolean {
+    return !this.#isReading && nowMs >= this.#dueAtMs;
+  }
+
+  get everyMs(): number {
+    return this.#source.declaration.every * 1_000;
+  }
+
+  /** Spreads the first readings over the interval, so that targets are not read all at once. */
+  postpone(byMs: number): void {
+    this.#dueAtMs += byMs;
+  }
+
+  /** Reads the target once. Never rejects: a failure is a state. */
+  async read(addresses: AddressReader, nodes: ReadonlySet<string>, clock: () => number): Promise<Outcome["samples"]> {
+    const beganMs = clock();
+    this.#isReading = true;
+    this.#dueAtMs = Math.max(this.#dueAtMs + this.everyMs, beganMs);
+    try {
+      const outcome = await this.#outcome(addresses, nodes, clock);
+      const { sampleCount, valueCount, problem } = outcome;
+      const durationMs = clock() - beganMs;
+      this.#enter("up", clock(), { readAtMs: clock(), durationMs, sampleCount, valueCount, problem });
+      return outcome.samples;
+    } catch (error) {
+      this.#reading.discard();
+      this.newest = null;
+      const problem = (error instanceof Error ? error.message : String(error)).slice(0, 500);
+      this.#enter("silent", clock(), { durationMs: clock() - beganMs, sampleCount: 0, valueCount: 0, problem });
+      return [];
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #enter(state: "up" | "silent", nowMs: number, rest: Partial<TargetState>): void {
+    const sinceMs = this.#state.state === state ? this.#state.sinceMs : nowMs;
+    this.#state = { ...this.#state, ...rest, state, sinceMs };
+  }
+
+  async #outcome(addresses: AddressReader, nodes: ReadonlySet<string>, clock: () => number): Promise<Outcome> {
+    const { query } = this.target;
+    const { token, declaration } = this.#source;
+    const timeoutMs = ("timeout" in declaration ? declaration.timeout : 10) * 1_000;
+    if (query === null) {
+      const text = await addresses.read({ url: this.target.url, token, timeoutMs, accept: ACCEPT });
+      return this.#fromText(text, clock());
+    }
+    const url = queryUrl(this.target.url, query.query);
+    const text = await addresses.read({ url, token, timeoutMs, accept: "application/json" });
+    const { samples, seriesCount, problem } = querySamples(text, query, nodes);
+    const atMs = clock();
+    return {
+      samples: samples.map(({ subject, value }) => ({ subject, atMs, values: { [query.value]: value } })),
+      sampleCount: seriesCount,
+      valueCount: samples.length,
+      problem: seriesCount === 0 ? "the query has an empty result" : problem,
+    };
+  }
+
+  #fromText(text: string, atMs: number): Outcome {
+    const { sampleCount, rejectedCount, firstRejected } = this.#reading.readText(text);
+    if (sampleCount === 0 && rejectedCount > 0) throw new Error(`no text of Prometheus: ${firstRejected ?? ""}`);
+    let valueCount = 0;
+    const samples: SubjectSample[] = [];
+    for (const { subject, values } of this.#reading.take(atMs)) {
+      const name = this.#subjectOf(subject);
+      if (name === null) continue;
+      if (subject.kind === "replica") this.newest = values;
+      valueCount += Object.keys(values).length;
+      samples.push({ subject: name, atMs, values });
+    }
+    return {
+      samples,
+      sampleCount,
+      valueCount,
+      problem: rejectedCount === 0 ? null : `${rejectedCount} lines cannot be read, the first: ${firstRejected ?? ""}`,
+    };
+  }
+
+  /** The target decides which node or endpoint its readings are about, never its text. */
+  #subjectOf({ kind, index }: { readonly kind: string; readonly index: string }): string | null {
+    const { node, endpoint, replica, url } = this.target;
+    if (kind === "replica") return endpoint === null ? null : `replica:${endpoint}/${replica ?? hostOf(url)}`;
+    if (node === null) return null;
+    return kind === "node" ? `node:${node}` : acceleratorSubject(node, Number(index));
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Reads all targets, in the telemetry thread: each at its interval, a bounded number at once. A target that does not answer
+ * is silent since a time; nothing is recorded about it.
+ */
+import { builtInMappings, combineReplicas, customMapping, MappingIndex } from "@headroom/metrics";
+import type { MetricTarget } from "@headroom/metrics";
+import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
+import { acceleratorIndexOf } from "@headroom/views";
+import type { SubjectSample } from "@headroom/views";
+import { AddressReader } from "./read-address.ts";
+import type { ReadSource, TargetPlan, TargetState } from "./target-messages.ts";
+import { TargetReader } from "./target-reader.ts";
+
+const LOOK_EVERY_MS = 100;
+/** Readings at the same time. With 20,000 targets each 15 s, one may take 0.2 s on average. */
+const READ_AT_ONCE = 256;
+
+const keyOf = ({ source, url, node, endpoint, replica, query }: MetricTarget): string =>
+  JSON.stringify([source, url, node, endpoint, replica, query]);
+
+interface ScheduleOptions {
+  readonly record: (samples: readonly SubjectSample[]) => void;
+  readonly nowMs: () => number;
+}
+
+export class TargetSchedule {
+  readonly #options: ScheduleOptions;
+  readonly #addresses = new AddressReader();
+  readonly #timer: NodeJS.Timeout;
+  #readers = new Map<string, TargetReader>();
+  #sources = new Map<string, { readonly source: ReadSource; readonly text: string; readonly index: MappingIndex }>();
+  #nodes: ReadonlySet<string> = new Set();
+  #readCount = 0;
+  /** Newest readings of accelerators that the control plane did not take yet, by node. */
+  #readings = new Map<string, NodeReadings>();
+  /** Endpoints of which a replica was read since the last look. */
+  readonly #changedEndpoints = new Set<string>();
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Replaces the plan. Targets that stay keep their state. */
+  set(plan: TargetPlan): void {
+    const { nowMs } = this.#options;
+    const sources = new Map(
+      plan.sources.map((source) => {
+        const { name } = source.declaration;
+        const text = JSON.stringify(source.declaration);
+        const known = this.#sources.get(name);
+        const index = known?.text === text ? known.index : indexOf(source);
+        return [name, { source, text, index }] as const;
+      }),
+    );
+    const readers = new Map<string, TargetReader>();
+    const added: TargetReader[] = [];
+    for (const target of plan.targets) {
+      const found = sources.get(target.source);
+      if (found === undefined) continue;
+      const key = keyOf(target);
+      const known = this.#sources.get(target.source)?.text === found.text ? this.#readers.get(key) : undefined;
+      if (known !== undefined) known.source = found.source;
+      const reader = known ?? new TargetReader(target, found.source, found.index, nowMs());
+      if (known === undefined) added.push(reader);
+      readers.set(key, reader);
+    }
+    for (const [position, reader] of added.entries())
+      reader.postpone(Math.floor((reader.everyMs * position) / Math.max(1, added.length)));
+    this.#sources = sources;
+    this.#readers = readers;
+    this.#nodes = plan.nodes;
+  }
+
+  get states(): readonly TargetState[] {
+    return [...this.#readers.values()].map(({ state }) => state);
+  }
+
+  /** Readings of accelerators since the last call. */
+  takeReadings(): readonly NodeReadings[] {
+    const taken = [...this.#readings.values()];
+    this.#readings = new Map();
+    return taken;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#addresses.close();
+  }
+
+  #look(): void {
+    const nowMs = this.#options.nowMs();
+    this.#recordEndpoints(nowMs);
+    for (const reader of this.#readers.values()) {
+      if (this.#readCount >= READ_AT_ONCE) return;
+      if (reader.isDue(nowMs)) void this.#read(reader);
+    }
+  }
+
+  async #read(reader: TargetReader): Promise<void> {
+    this.#readCount++;
+    const samples = await reader.read(this.#addresses, this.#nodes, this.#options.nowMs);
+    this.#readCount--;
+    if (samples.length === 0) return;
+    this.#options.record(samples);
+    const { node, endpoint } = reader.target;
+    if (endpoint !== null) this.#changedEndpoints.add(endpoint);
+    const readings = node === null ? null : readingsOf(node, samples);
+    if (readings !== null) this.#readings.set(readings.node, readings);
+  }
+
+  #recordEndpoints(atMs: number): void {
+    if (this.#changedEndpoints.size === 0) return;
+    const newest = new Map<string, Readonly<Record<string, number>>[]>();
+    for (const { target, newest: values } of this.#readers.values()) {
+      if (target.endpoint === null || values === null || !this.#changedEndpoints.has(target.endpoint)) continue;
+      const known = newest.get(target.endpoint);
+      if (known === undefined) newest.set(target.endpoint, [values]);
+      else known.push(values);
+    }
+    this.#changedEndpoints.clear();
+    this.#options.record(
+      [...newest].map(([endpoint, values]) => ({
+        subject: `endpoint:${endpoint}`,
+        atMs,
+        values: combineReplicas(values),
+      })),
+    );
+  }
+}
+
+const indexOf = ({ declaration }: ReadSource): MappingIndex =>
+  new MappingIndex([...builtInMappings, ...("metrics" in declaration ? [customMapping(declaration.metrics)] : [])]);
+
+/** Readings in the form of the vendors' tools; `null`: the samples have none of accelerators. */
+function readingsOf(node: string, samples: readonly SubjectSample[]): NodeReadings | null {
+  const accelerators: AcceleratorReading[] = [];
+  let atMs = 0;
+  for (const { subject, values, atMs: at } of samples) {
+    const index = acceleratorIndexOf(subject, node);
+    if (index === null) continue;
+    atMs = at;
+    const value = (name: string): number | null => values[name] ?? null;
+    accelerators.push({
+      index,
+      busyMilli: value("busyMilli"),
+      memoryUsedMib: value("memoryUsedMib"),
+      memoryTotalMib: value("memoryTotalMib"),
+      temperatureC: value("temperatureC"),
+      powerMilliwatts: value("powerMilliwatts"),
+      errorCount: value("errorCount"),
+      fault: null,
+    });
+  }
+  accelerators.sort((left, right) => left.index - right.index);
+  return accelerators.length === 0 ? null : { node, source: "exporter", atMs, problem: null, accelerators };
+}
