@@ -81,5 +81,5 @@ function fixedHorizonRejects(figure: RolloutFigure, { canary, baseline }: Trial)
     });
     return z > CRITICAL;
   }
-  return errorEvidence(canary, baseline, usualMargins.errorRate ?? 0).z > CRITICAL;
+  return errorEvidence([{ canary, baseline }], usualMargins.errorRate ?? 0).z > CRITICAL;
 }

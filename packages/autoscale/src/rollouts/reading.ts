@@ -13,10 +13,15 @@ export interface Moments {
  */
 export type StratifiedMoments = ReadonlyMap<number, Moments>;
 
-export interface RevisionReading {
-  /** Requests that ended, and those of them that failed by the fault of the replica. */
+/** Requests that ended, and those of them that failed by the fault of the replica. */
+export interface Counts {
   readonly requests: number;
   readonly errors: number;
+}
+
+export interface RevisionReading extends Counts {
+  /** The same by period, such as a step of the rollout; absent: there is one period. Strata of latencies are within one. */
+  readonly periods?: ReadonlyMap<number, Counts>;
   readonly ttft: StratifiedMoments;
   readonly tpot: StratifiedMoments;
 }

@@ -3,7 +3,7 @@
  * probability that a canary that is not worse is ever condemned is at most `FALSE_ALARM_MAX`, over a whole rollout.
  * Too little data is never a verdict, neither for nor against the canary.
  */
-import { errorEvidence } from "./error-test.ts";
+import { errorEvidence, type CountsPair } from "./error-test.ts";
 import { latencyEvidence, type LatencyEvidence } from "./latency-test.ts";
 import type { RevisionReading } from "./reading.ts";
 
@@ -84,7 +84,7 @@ function errorFigure(
   margin: number | null,
 ): readonly FigureEvidence[] {
   if (margin === null) return [];
-  const { lnEvidence } = errorEvidence(canary, baseline, margin);
+  const { lnEvidence } = errorEvidence(periodsOf(canary, baseline), margin);
   return [
     {
       figure: "errorRate",
@@ -94,6 +94,14 @@ function errorFigure(
       evidence: lnEvidence / LN_LIMIT,
     },
   ];
+}
+
+function periodsOf(canary: RevisionReading, baseline: RevisionReading): readonly CountsPair[] {
+  if (canary.periods === undefined || baseline.periods === undefined) return [{ canary, baseline }];
+  return [...canary.periods].flatMap(([period, counts]) => {
+    const other = baseline.periods?.get(period);
+    return other === undefined ? [] : [{ canary: counts, baseline: other }];
+  });
 }
 
 const rateOf = ({ requests, errors }: RevisionReading): number | null => (requests === 0 ? null : errors / requests);

@@ -91,6 +91,11 @@ export class Attempt implements ResponseReader {
     this.#connection?.cancel(this);
   }
 
+  /** Called when the client has left. */
+  abandoned(nowMs: number): void {
+    if (this.head === undefined) this.pool.abandoned(this.replica, nowMs - this.startedAtMs, nowMs);
+  }
+
   /**
    * Tells the replica that the client has left. The rest of the response goes to `owner`. Returns false if this is not
    * possible; the attempt must then be cancelled.

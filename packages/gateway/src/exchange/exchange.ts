@@ -99,6 +99,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#releaseHold?.();
     this.#forgetStream();
     this.#phase = "ending";
+    for (const attempt of this.#attempts) attempt.abandoned(this.#runtime.now());
     const rest = new UnreadRest(this.request, this.#runtime, { tap: this.#tap, buffered: this.#buffered });
     rest.read(this.#attempts.splice(0), () => {
       this.#tap = rest.tap;

@@ -17,6 +17,11 @@ export class Breaker {
   #openUntilMs = 0;
   #backoff = 1;
   #isTrialRunning = false;
+  /**
+   * Time in ms between trials while a verdict on the replica's revision is due, at most; undefined: none is. An open breaker would
+   * otherwise take away the requests by which the revision is judged.
+   */
+  trialEveryMs: number | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -57,6 +62,7 @@ export class Breaker {
     this.#failures++;
     if (!wasTrial && this.#failures < this.#options.failureCount) return;
     if (wasTrial) this.#backoff = Math.min(BACKOFF_MAX, this.#backoff * 2);
-    this.#openUntilMs = nowMs + this.#options.openForMs * this.#backoff;
+    const openForMs = this.#options.openForMs * this.#backoff;
+    this.#openUntilMs = nowMs + Math.min(openForMs, this.trialEveryMs ?? openForMs);
   }
 }

@@ -38,6 +38,10 @@ const ENDPOINT_REPLICAS = 64;
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
 const EJECTED_FOR_MS = 30_000;
+/** Time in ms between trials of a replica of a new revision whose breaker is open. */
+const TRIAL_EVERY_MS = 1_000;
+/** A client that leaves earlier than this without a byte leaves for a reason of its own. */
+const HUNG_MS_MIN = 1_000;
 /** Maximum time in ms for which a replica's `Retry-After` keeps requests away from it. */
 const BACK_OFF_MS_MAX = 30_000;
 
@@ -182,6 +186,9 @@ export class Pool {
 
   /** The counters of a rollout begin with it, and go on while it changes. */
   follow(rollout: FollowedRollout | null): void {
+    const trialEveryMs = rollout === null ? undefined : TRIAL_EVERY_MS;
+    for (const { id, breaker } of this.#replicas.values())
+      breaker.trialEveryMs = rollout?.canary.has(id) === true ? trialEveryMs : undefined;
     if (rollout === null) {
       this.split = undefined;
       return;
@@ -264,6 +271,15 @@ export class Pool {
     else replica.failed(nowMs);
     if (!wasClosed || outcome === "failed") this.refresh(replica, nowMs);
     if (outcome === "failed") this.#ejectOutlier(replica, nowMs);
+  }
+
+  /**
+   * Called when the client left before the first byte. During a rollout, requests that had waited longer than nearly all do count
+   * as failed, for both revisions alike: a revision that hangs would otherwise never be judged.
+   */
+  abandoned(replica: Replica, waitedMs: number, nowMs: number): void {
+    if (this.split === undefined || waitedMs < HUNG_MS_MIN) return;
+    if (waitedMs > (this.latencies.firstToken(nowMs)?.p99Ms ?? 0)) this.split.ended(replica.id, true);
   }
 
   /** Ejects a replica that fails much more often than the others, unless too many are ejected already. */

@@ -1,4 +1,7 @@
 import { expect, it } from "vitest";
+import { loadConfig } from "../config/load.ts";
+import { Pool } from "./pool.ts";
+import type { Replica } from "./replica.ts";
 import { RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
 
 const ids = ["a:1", "a:2", "b:1"];
@@ -61,4 +64,50 @@ it("counts the last requests of a new replica that left the list, until its addr
 it("is of one rollout, also when the next one has the same number", () => {
   expect(split(250).isOf(rollout(500))).toBe(true);
   expect(split(250).isOf({ ...rollout(250), startedAtMs: 2 })).toBe(false);
+});
+
+const poolOf = (): Pool => {
+  const replicas = ids.map((id) => `"http://${id.replace(":", "1:800")}"`).join(", ");
+  const loaded = loadConfig(
+    `access: open\npools: [{ name: p, replicas: [${replicas}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+  );
+  if (!("config" in loaded)) throw new Error(loaded.problems.map(({ message }) => message).join());
+  return new Pool(loaded.config.pools[0]!, 1);
+};
+
+it("tries a new replica every second while its breaker is open, so that its revision is judged", () => {
+  const pool = poolOf();
+  const [stable, canary] = [...pool.replicas.values()].slice(1);
+  if (stable === undefined || canary === undefined) throw new Error("the pool has three replicas");
+  pool.follow(rollout(500, [canary.id]));
+  const trialsIn = ({ breaker }: Replica): number => {
+    for (let failure = 0; failure < 5; failure++) breaker.failed(0);
+    let trials = 0;
+    for (let atMs = 0; atMs <= 60_000; atMs += 100) {
+      if (!breaker.admits(atMs)) continue;
+      breaker.started();
+      breaker.failed(atMs);
+      trials++;
+    }
+    return trials;
+  };
+  expect(trialsIn(canary)).toBe(60);
+  expect(trialsIn(stable)).toBeLessThan(5);
+});
+
+it("counts a request as failed whose client gave up without a byte, of both revisions alike", () => {
+  const pool = poolOf();
+  const [stable, canary] = [...pool.replicas.values()].slice(1);
+  if (stable === undefined || canary === undefined) throw new Error("the pool has three replicas");
+  pool.abandoned(canary, 60_000, 60_000);
+  pool.follow(rollout(500, [canary.id]));
+  for (let at = 0; at < 10; at++) pool.latencies.observe({ endedAtMs: 60_000, firstTokenMs: 2_000, perTokenMs: 10 });
+  pool.abandoned(canary, 900, 60_000);
+  pool.abandoned(canary, 1_900, 60_000);
+  pool.abandoned(canary, 2_100, 60_000);
+  pool.abandoned(stable, 2_100, 60_000);
+  expect(pool.split?.counters()).toMatchObject({
+    canary: { requests: 1, errors: 1 },
+    baseline: { requests: 1, errors: 1 },
+  });
 });

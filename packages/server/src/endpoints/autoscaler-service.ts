@@ -49,7 +49,7 @@ export class AutoscalerService implements EndpointReadings {
 
   constructor(parts: AutoscalerParts) {
     this.#parts = parts;
-    this.#rollouts = new RolloutService({ ...parts, reports: this.#reports });
+    this.#rollouts = new RolloutService(parts);
   }
 
   start(): void {
@@ -75,9 +75,14 @@ export class AutoscalerService implements EndpointReadings {
     const { driver, nowMs } = this.#parts;
     const wantedOf = ({ state }: { readonly state: ReadonlyState }): number | null =>
       endpointIn(state, workloadId)?.scale?.replicas ?? null;
-    const wanted = await driver.read(wantedOf);
-    if (wanted === null) return null;
+    const endpoint = await driver.read(({ state }) => {
+      const { id, rollout, scale } = endpointIn(state, workloadId) ?? {};
+      return id === undefined || scale === undefined ? null : { id, wanted: scale.replicas, rollout };
+    });
+    if (endpoint === null) return null;
+    const { id, wanted, rollout } = endpoint;
     this.#reports.take(workloadId, report, nowMs());
+    this.#rollouts.take({ id, ...(rollout === undefined ? {} : { rollout }) }, report);
     if (wanted > 0 || report.held + report.running === 0 || this.#timer === null) return wanted;
     await this.#lookAt(workloadId);
     return driver.read(wantedOf);

@@ -4,7 +4,7 @@ import type { Attempt, Rollout, Workload } from "@headroom/model";
 import type { LoadReport, RolloutReading } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { rolloutDecision, verdictOn } from "./rollout-decision.ts";
-import { rolloutReadings } from "./rollout-readings.ts";
+import { StepReadings } from "./rollout-readings.ts";
 
 const MINUTE_MS = 60_000;
 const rules = { steps: [50, 100], everyMs: MINUTE_MS, timeoutMs: 60 * MINUTE_MS, abort: { errorRateMilli: 10 } };
@@ -106,8 +106,18 @@ describe("readings of a rollout", () => {
     ({
       rollout: { number: 2, startedAtMs: 0, canary: counted(50, 50), baseline: counted(500, 0), ...rollout },
     }) as never;
-  const kindOf = (...reports: readonly LoadReport[]) =>
-    verdictOn(endpoint(inSteps), rolloutReadings(reports, inSteps))?.kind ?? null;
+  const readingsOf = (reports: readonly (LoadReport | number)[]) => {
+    const steps = new StepReadings(inSteps);
+    let step = 0;
+    for (const each of reports) {
+      if (typeof each === "number") step = each;
+      else steps.take(each, step);
+    }
+    return steps.readings();
+  };
+  /** A number begins this step. */
+  const kindOf = (...reports: readonly (LoadReport | number)[]) =>
+    verdictOn(endpoint(inSteps), readingsOf(reports))?.kind ?? null;
 
   it("add gateways, and are none of an earlier rollout with the same number", () => {
     expect(kindOf()).toBeNull();
@@ -115,11 +125,31 @@ describe("readings of a rollout", () => {
     expect(kindOf(reported({ startedAtMs: -1 }))).toBeNull();
     expect(kindOf(reported({ number: 1 }))).toBeNull();
     const half = reported({ canary: counted(30, 0), baseline: counted(30, 0) });
-    expect([kindOf(half), kindOf(half, half)]).toEqual(["unknown", "good"]);
+    expect([kindOf(half), kindOf(half, half), kindOf(half, { ...half, gateway: "b" })]).toEqual([
+      "unknown",
+      "unknown",
+      "good",
+    ]);
     expect(kindOf(reported({ canary: counted(5, 5_000), baseline: counted(0, 0) }))).toBe("unknown");
   });
 
+  it("compare requests of the same step: a bad hour in which the new revision has most of them is no evidence", () => {
+    const quiet = reported({ canary: counted(50, 0), baseline: counted(950, 0) });
+    // In the second step both revisions fail as often: 8 of 100.
+    const bad = reported({ canary: counted(850, 64), baseline: counted(1_150, 16) });
+    expect(kindOf(quiet, 1, bad)).toBe("good");
+    expect(kindOf(bad)).toBe("worse");
+    const worse = reported({ canary: counted(850, 64), baseline: counted(1_150, 0) });
+    expect(kindOf(quiet, 1, worse)).toBe("worse");
+  });
+
+  it("keep what a gateway counted before it started again", () => {
+    const first = reported({ canary: counted(40, 0), baseline: counted(40, 0) });
+    const second = { ...reported({ canary: counted(20, 0), baseline: counted(20, 0) }), gateway: "a", startedAtMs: 9 };
+    expect(readingsOf([first, second])).toMatchObject({ canary: { requests: 60 }, baseline: { requests: 60 } });
+  });
+
   it("judge only rollouts in steps", () => {
-    expect(verdictOn(endpoint(oneByOne), rolloutReadings([reported({})], oneByOne))).toBeNull();
+    expect(verdictOn(endpoint(oneByOne), readingsOf([reported({})]))).toBeNull();
   });
 });

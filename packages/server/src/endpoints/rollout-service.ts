@@ -5,21 +5,21 @@
 import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, Workload } from "@headroom/model";
+import type { LoadReport } from "@headroom/protocol";
 import type { RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
-import type { LoadReports } from "./load-reports.ts";
 import { figureGrounds, rolloutDecision, verdictOn } from "./rollout-decision.ts";
-import { rolloutReadings } from "./rollout-readings.ts";
+import { StepReadings, type RolloutReadings } from "./rollout-readings.ts";
 
 const TICK_MS = 1_000;
 const CONTROLLER = "rollouts";
+const ROLLOUTS_MAX = 1_000;
 
 interface RolloutParts {
   readonly driver: Pick<Driver, "read" | "command">;
   readonly log: DriverLog;
   readonly nowMs: () => number;
-  readonly reports: LoadReports;
 }
 
 interface RollingEndpoint {
@@ -31,6 +31,8 @@ export class RolloutService {
   readonly #parts: RolloutParts;
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
+  /** By id of the endpoint. */
+  readonly #steps = new Map<string, StepReadings>();
 
   constructor(parts: RolloutParts) {
     this.#parts = parts;
@@ -45,6 +47,16 @@ export class RolloutService {
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
+  /** Takes in what a gateway reports about the rollout of an endpoint. */
+  take({ id, rollout }: Pick<Workload, "id" | "rollout">, report: LoadReport): void {
+    const known = this.#steps.get(id);
+    if (rollout === undefined) return void this.#steps.delete(id);
+    const steps = known?.isOf(rollout) === true ? known : new StepReadings(rollout);
+    if (known === undefined && this.#steps.size >= ROLLOUTS_MAX) return;
+    this.#steps.set(id, steps);
+    steps.take(report, rollout.step);
+  }
+
   judged(workload: Workload): RolloutJudged | null {
     const readings = this.#readings(workload);
     const verdict = verdictOn(workload, readings);
@@ -56,8 +68,9 @@ export class RolloutService {
     };
   }
 
-  #readings({ id, rollout }: Workload): ReturnType<typeof rolloutReadings> {
-    return rollout === undefined ? null : rolloutReadings(this.#parts.reports.reportsOf(id), rollout);
+  #readings({ id, rollout }: Workload): RolloutReadings | null {
+    const steps = this.#steps.get(id);
+    return rollout === undefined || steps?.isOf(rollout) !== true ? null : steps.readings();
   }
 
   async #lookAtAll(): Promise<void> {
@@ -66,6 +79,8 @@ export class RolloutService {
     this.#isLooking = true;
     try {
       const looked = await driver.read((engine) => rollingOut(engine.state, endpointsOf(engine)));
+      const present = new Set<string>(looked.map(({ workload }) => workload.id));
+      for (const id of this.#steps.keys()) if (!present.has(id)) this.#steps.delete(id);
       for (const each of looked) await this.#steer(each);
     } catch (error) {
       log.warn(`Rollouts were not moved on: ${error instanceof Error ? error.message : String(error)}`);
