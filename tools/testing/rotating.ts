@@ -108,7 +108,7 @@ const turns = [
   ["quickstart"],
   ["installed in a folder", "first answer", "foreign jobs"],
   ["tour", "rollouts"],
-  ["bursts"],
+  ["bursts", "monitoring"],
   ["installed in a container"],
   ["Kubernetes"],
 ] as const;

@@ -19,7 +19,25 @@ const metricSource = z
   })
   .meta({ id: "MetricSource" });
 
-const metricSourceList = z.object({ items: z.array(metricSource) }).meta({ id: "MetricSourceList" });
+const remoteWrite = z
+  .object({
+    url: z.string(),
+    sent: count.meta({ description: "Samples that the receiver took since the start." }),
+    queued: count.meta({ description: "Samples that wait for the receiver." }),
+    dropped: count.meta({ description: "Samples that were refused, or dropped because too many waited." }),
+    sentAtMs: instantMs.nullable(),
+    problem: z.string().nullable().meta({ description: "Why the last request failed; null: it did not." }),
+  })
+  .meta({ id: "RemoteWrite" });
+
+const metricSourceList = z
+  .object({
+    items: z.array(metricSource),
+    remoteWrite: remoteWrite
+      .nullable()
+      .meta({ description: "Where the control plane writes its metrics and series; null: nowhere." }),
+  })
+  .meta({ id: "MetricSourceList" });
 
 const metricSourceRequest = z
   .strictObject({

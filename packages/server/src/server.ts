@@ -30,6 +30,9 @@ import { inventoryDefaults } from "./executors/executor-contact.ts";
 import type { InventoryRules } from "./executors/executor-contact.ts";
 import { ExecutorService } from "./executors/executor-service.ts";
 import { MetricSourceService } from "./metric-sources/metric-source-service.ts";
+import type { RemoteWriteTarget } from "./metric-sources/remote-writer.ts";
+import { TraceService } from "./tracing/trace-service.ts";
+import type { TracingTarget } from "./tracing/otlp-exporter.ts";
 import { StoreService } from "./stores/store-service.ts";
 import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import { prepareHome } from "./prepare-home.ts";
@@ -86,6 +89,10 @@ export interface ControlPlaneOptions {
   readonly local?: Omit<LocalExecutorOptions, "homeDir">;
   /** The inference gateway that the console shows; default: none. */
   readonly gateway?: GatewayAddress;
+  /** Where metrics and series are written to with remote write; default: nowhere. */
+  readonly remoteWrite?: RemoteWriteTarget;
+  /** Collector of spans of decisions and attempts; default: none. */
+  readonly tracing?: TracingTarget;
   /** Folder of the built console; default: none. */
   readonly consoleDir?: string | null;
   /** The preset to activate. Default: the present policy, or `default` if the journal is new. */
@@ -208,12 +215,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
     const stopLooking = isSafe ? null : beginServices(plane, executors);
     notifier.start();
+    const { tracing } = options;
+    const traces = tracing === undefined ? null : new TraceService({ driver, tracing, log });
     plane.incidents.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const certificateSha256 = certificate?.fingerprint ?? null;
     const started = { home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, marker };
-    const watches = [() => stopLooking?.(), () => executors.stop(), () => stopRenewal()];
+    const watches = [() => void traces?.close(), () => stopLooking?.(), () => executors.stop(), () => stopRenewal()];
     return running({ ...started, stopWatches: () => watches.forEach((stop) => stop()) });
   } catch (error) {
     stopRenewal();
@@ -296,7 +305,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     executors: executors.executors,
     executorService: executors,
     storeService: stores,
-    metricSourceService: new MetricSourceService({ home, driver, telemetry, log }),
+    metricSourceService: new MetricSourceService({ home, driver, telemetry, log, remoteWrite: options.remoteWrite }),
     gate: new Gate({ token, hostNames: own, tokens, nowMs }),
     tokens,
     denials: new Denials(),

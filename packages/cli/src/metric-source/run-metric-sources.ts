@@ -59,7 +59,7 @@ export async function listMetricSources(
   { json, csv }: MetricSourceOptions,
 ): Promise<ExitCode> {
   const client = await context.connect();
-  const { items } = await client.metricSources();
+  const { items, remoteWrite } = await client.metricSources();
   const rows = items.map((source) => [
     source.name,
     source.type,
@@ -71,7 +71,7 @@ export async function listMetricSources(
   ]);
   const titles = ["SOURCE", "TYPE", "PLACE", "UP", "SILENT", "WAITING", "PROBLEM"];
   const { terminal, paint } = context;
-  if (json === true) context.print(JSON.stringify({ items }, null, 2));
+  if (json === true) context.print(JSON.stringify({ items, remoteWrite }, null, 2));
   else if (csv === true)
     context.print(
       ...csvLines(
@@ -81,6 +81,11 @@ export async function listMetricSources(
     );
   else if (items.length === 0) context.note("No metric source is declared. `headroom metric-source add` declares one.");
   else context.print(...tableLines(titles.map(columnOf), rows, terminal.stdout, paint));
+  if (remoteWrite !== null && json !== true && csv !== true) {
+    const { url, sent, queued, dropped, problem } = remoteWrite;
+    const state = `${sent} samples sent, ${queued} wait, ${dropped} dropped`;
+    context.print(`writes to ${printable(url)}: ${state}${problem === null ? "" : `; ${printable(problem)}`}`);
+  }
   return exitCode.ok;
 }
 

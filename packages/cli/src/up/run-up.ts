@@ -1,7 +1,7 @@
 /** `headroom up`: the control plane in the foreground, from start to clean end. */
 import { once } from "node:events";
 import type { HeadroomClient } from "@headroom/protocol";
-import type { GatewayAddress, RunningControlPlane, TlsFiles } from "@headroom/server";
+import type { ControlPlaneOptions, GatewayAddress, RunningControlPlane, TlsFiles } from "@headroom/server";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { describeError } from "../describe-error.ts";
@@ -60,7 +60,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       ...(settings.token === undefined ? {} : { token: settings.token }),
       tls,
       insecure: settings.insecure === true,
-      ...gatewayOf(settings),
+      ...connectionsOf(settings),
       hostNames: settings.hostNames ?? [],
       acceptsJournalLoss: settings.acceptJournalLoss === true,
       safe: settings.safe === true,
@@ -136,6 +136,25 @@ async function closed(context: CommandContext, client: HeadroomClient, plane: Ru
 }
 
 /** Address and token belong together. */
+const connectionsOf = (settings: UpValues): Partial<ControlPlaneOptions> => ({
+  ...gatewayOf(settings),
+  ...telemetryOutOf(settings),
+});
+
+/** Receivers of metrics and spans. Throws a `CliError` if an address is none. */
+function telemetryOutOf(settings: UpValues): Pick<ControlPlaneOptions, "remoteWrite" | "tracing"> {
+  const { "remoteWrite.url": url, "remoteWrite.token": token = null } = settings;
+  const { "tracing.endpoint": endpoint, "tracing.authorization": authorization } = settings;
+  for (const [field, address] of Object.entries({ "remoteWrite.url": url, "tracing.endpoint": endpoint }))
+    if (address !== undefined && !/^https?:\/\/[^\s/?#@]+/.test(address))
+      throw new CliError(`${field} must be an http or https address, got ${address}`, exitCode.usage);
+  const headers = authorization === undefined ? {} : { authorization };
+  return {
+    ...(url === undefined ? {} : { remoteWrite: { url, token } }),
+    ...(endpoint === undefined ? {} : { tracing: { endpoint, headers } }),
+  };
+}
+
 function gatewayOf(settings: UpValues): { readonly gateway?: GatewayAddress } {
   const { "gateway.admin": admin, "gateway.tokenFile": tokenFile } = settings;
   if (admin !== undefined && tokenFile !== undefined) return { gateway: { admin, tokenFile } };
@@ -162,6 +181,7 @@ interface CheckedConfig {
 async function checkedConfig(context: CommandContext, { file, settings, tls }: CheckedConfig): Promise<ExitCode> {
   const { checkExposure, checkGatewayAddress, readTlsFiles } = await import("@headroom/server");
   if (tls !== null) readTlsFiles(tls);
+  telemetryOutOf(settings);
   const { gateway } = gatewayOf(settings);
   if (gateway !== undefined) checkGatewayAddress(gateway, settings.insecure === true);
   const warning = checkExposure({

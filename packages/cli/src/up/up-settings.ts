@@ -136,6 +136,27 @@ const declared = [
     description: "file with the admin token of that gateway, which it keeps in STATE/ID/admin-token (default: none)",
   },
   {
+    field: "remoteWrite.url",
+    notation: "text",
+    description: "address to which metrics and series are written with Prometheus remote write (default: none)",
+  },
+  {
+    field: "remoteWrite.token",
+    notation: "secret",
+    description: "bearer token for that address, as `{ env: NAME }` or `{ file: PATH }` (default: none)",
+  },
+  {
+    field: "tracing.endpoint",
+    notation: "text",
+    description:
+      "OTLP/HTTP collector of spans of decisions and attempts, such as http://127.0.0.1:4318 (default: none)",
+  },
+  {
+    field: "tracing.authorization",
+    notation: "secret",
+    description: "header `authorization` for that collector, as `{ env: NAME }` or `{ file: PATH }` (default: none)",
+  },
+  {
     field: "notify",
     flags: "--notify <file>",
     notation: "path",

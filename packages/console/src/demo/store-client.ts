@@ -17,7 +17,7 @@ export const storeClient: Pick<
   | "declareStore"
   | "removeStore"
 > = {
-  metricSources: async () => ({ items: [] }),
+  metricSources: async () => ({ items: [], remoteWrite: null }),
   metricTargets: async () => ({ items: [], nextCursor: null }),
   declareMetricSource: () => Promise.reject(noSources()),
   removeMetricSource: () => Promise.reject(noSources()),

@@ -28,6 +28,7 @@ import { readsAllTeams } from "../auth/authorize.ts";
 import { parsed } from "./problem-mapping.ts";
 import { notReady } from "./readiness.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
+import { addRemoteWriteRoute, REMOTE_WRITE_OPERATION } from "./remote-write-route.ts";
 import { requireResources } from "./resource-access.ts";
 import { itemCheck } from "./large-bodies.ts";
 import { SharedReads, sharedOperations } from "./shared-reads.ts";
@@ -88,7 +89,14 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   const reads = new SharedReads(plane.driver);
   const readers = new TeamReaders(plane.driver);
   const closing = new AbortController();
-  const metrics = new Metrics([...operationNames, "metrics", MLFLOW_OPERATION, "console", "other"]);
+  const metrics = new Metrics([
+    ...operationNames,
+    "metrics",
+    MLFLOW_OPERATION,
+    REMOTE_WRITE_OPERATION,
+    "console",
+    "other",
+  ]);
   void countEvents(plane, metrics, closing.signal);
   readJson(app);
   addFailureHandlers(app, plane.log);
@@ -96,6 +104,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   addAccess(app, { gate: plane.gate, connections, denials: plane.denials, nowMs: plane.nowMs });
   for (const name of operationNames) addOperation(app, { plane, streams, reads, readers, name });
   addPlainRoutes(app, { plane, streams, reads, metrics });
+  addRemoteWriteRoute(app, plane);
   addMlflowRoutes(app, plane);
   addMlflowArtifactRoutes(app, plane);
   addConsoleRoutes(app, plane.gate, consoleDir);
@@ -355,8 +364,15 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, reads, metrics }
   const expose = async (): Promise<string> => {
     const status = await handlers.status(plane, {} as never, () => new AbortController().signal);
     const fleet = await plane.driver.read((engine) => fleetFigures(engine, plane.accelerators.readings, plane.nowMs()));
-    return metrics.expose({ status, fleet, driver: plane.driver.status(), openStreams: streams.openCount });
+    return metrics.expose({
+      status,
+      fleet,
+      driver: plane.driver.status(),
+      openStreams: streams.openCount,
+      targets: plane.metricSourceService.counts,
+    });
   };
+  plane.metricSourceService.exposeWith(async () => String(await reads.answer("metrics", "joined", expose)));
   // Scrapers request /metrics by default; /v1/metrics is the address that the API documents.
   for (const url of ["/metrics", "/v1/metrics"])
     app.get(url, { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {

@@ -10,6 +10,7 @@ import type {
   MetricTargetPage,
 } from "@headroom/protocol";
 import { sourceDocument } from "../metric-sources/metric-source-service.ts";
+import type { RemoteWriteState } from "../metric-sources/remote-writer.ts";
 import type { TargetState } from "../metric-sources/target-messages.ts";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -20,7 +21,9 @@ const stateOrder = ["refused", "silent", "waiting", "up"] as const;
 
 async function metricSources({ metricSourceService: service }: ControlPlane): Promise<MetricSourceList> {
   const targets = await targetsOf(service);
+  const { remoteWrite } = await service.states();
   return {
+    remoteWrite: remoteWrite === null ? null : writeView(remoteWrite),
     items: service.list().map((declaration): MetricSource => {
       const { kind: _kind, name, type, ...settings } = sourceDocument(declaration);
       const own = targets.filter(({ source }) => source === name);
@@ -65,11 +68,18 @@ async function targetsOf(service: ControlPlane["metricSourceService"]): Promise<
     values: 0,
     problem,
   }));
-  const read = service.list().length === 0 ? [] : (await service.states()).map(targetView);
+  const read = service.list().length === 0 ? [] : (await service.states()).targets.map(targetView);
   return [...refused, ...read].toSorted(
     (left, right) => stateOrder.indexOf(left.state) - stateOrder.indexOf(right.state),
   );
 }
+
+const writeView = ({ sentCount, droppedCount, queuedCount, ...state }: RemoteWriteState) => ({
+  ...state,
+  sent: sentCount,
+  dropped: droppedCount,
+  queued: queuedCount,
+});
 
 function targetView({ target, ...state }: TargetState): MetricTarget {
   const { node, endpoint, query } = target;

@@ -48,6 +48,7 @@ beforeAll(async () => {
     executors: new Map(),
     notificationChannels: [],
     storeService,
+    metricSourceService: { exposeWith: () => undefined },
   };
   const plane = { ...parts, version: "test", startedAtMs: 0, address: () => "", nowMs: () => 0 };
   api = createApi({ plane: plane as unknown as ControlPlane, consoleDir: null });

@@ -2,6 +2,7 @@
  * The declared metric sources of a control plane: `metric-sources.yaml` in the state directory. Computes the targets from the
  * nodes and replicas that exist, and passes them to the telemetry thread, which reads them.
  */
+import { hostname } from "node:os";
 import { endpointsOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { expandTargets, readMetricSource } from "@headroom/metrics";
@@ -11,18 +12,29 @@ import { readDocuments, writeDocuments } from "../declarations/document-file.ts"
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import { readSecret } from "../executors/secret-references.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { ReadSource, TargetState } from "./target-messages.ts";
+import type { SourceStates, Telemetry } from "../telemetry/telemetry.ts";
+import type { RemoteWriteTarget } from "./remote-writer.ts";
+import type { ReadSource } from "./target-messages.ts";
 
 const FILE = "metric-sources.yaml";
 const HEADER = "# Metric sources of this control plane. `headroom metric-source add` and `remove` write this file.\n";
 /** Interval in ms at which nodes and replicas are compared with the targets. */
 const PLAN_EVERY_MS = 5_000;
+/** Interval in ms at which the metrics are written to a receiver: the default interval of scrapes. */
+const EXPORT_EVERY_MS = 15_000;
+
+export interface TargetCount {
+  readonly source: string;
+  readonly state: "up" | "silent" | "waiting";
+  readonly count: number;
+}
 
 interface MetricSourceOptions {
   readonly home: string;
   readonly driver: Pick<Driver, "read">;
-  readonly telemetry: Pick<Telemetry, "setTargets" | "targetStates">;
+  readonly telemetry: Pick<Telemetry, "setTargets" | "targetStates" | "setExport" | "exportText" | "write">;
+  /** Where the control plane's metrics and series are written to; absent: nowhere. */
+  readonly remoteWrite?: RemoteWriteTarget | undefined;
   readonly log: DriverLog;
 }
 
@@ -30,6 +42,8 @@ export class MetricSourceService {
   readonly #options: MetricSourceOptions;
   #declarations: readonly MetricSource[];
   #timer: NodeJS.Timeout | null = null;
+  #exporter: NodeJS.Timeout | null = null;
+  #counts: readonly TargetCount[] = [];
   /** The plan that the thread has, as text, so that an equal one is not sent. */
   #sent = "";
   #refused: readonly RefusedTarget[] = [];
@@ -47,8 +61,34 @@ export class MetricSourceService {
     void this.#plan();
   }
 
+  /** Writes the text of `/metrics` to the declared receiver from now on. */
+  exposeWith(expose: () => Promise<string>): void {
+    const { remoteWrite, telemetry, log } = this.#options;
+    if (remoteWrite === undefined) return;
+    telemetry.setExport(remoteWrite);
+    const write = async (): Promise<void> => {
+      try {
+        telemetry.exportText(await expose(), Date.now(), hostname());
+      } catch (error) {
+        log.warn(`the metrics were not written: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    };
+    this.#exporter = setInterval(() => void write(), EXPORT_EVERY_MS);
+    this.#exporter.unref();
+  }
+
+  /** Numbers of targets by source and state at the last look, for `/metrics`. */
+  get counts(): readonly TargetCount[] {
+    return this.#counts;
+  }
+
+  write(body: Uint8Array): ReturnType<Telemetry["write"]> {
+    return this.#options.telemetry.write(body);
+  }
+
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
+    if (this.#exporter !== null) clearInterval(this.#exporter);
   }
 
   list(): readonly MetricSource[] {
@@ -65,7 +105,7 @@ export class MetricSourceService {
     return this.#refused;
   }
 
-  states(): Promise<readonly TargetState[]> {
+  states(): Promise<SourceStates> {
     return this.#options.telemetry.targetStates();
   }
 
@@ -105,6 +145,7 @@ export class MetricSourceService {
       );
       this.#refused = expansion.refused;
       const plan = { sources, targets: expansion.targets, nodes: new Set(nodes.map(({ id }) => id)) };
+      this.#counts = await this.#counted();
       const text = JSON.stringify([sources, expansion.targets, nodes.map(({ id }) => id)]);
       if (text === this.#sent) return;
       telemetry.setTargets(plan);
@@ -114,6 +155,17 @@ export class MetricSourceService {
         `the targets of metric sources were not renewed: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
+  }
+
+  async #counted(): Promise<readonly TargetCount[]> {
+    const { targets } = await this.states();
+    return this.#declarations.flatMap(({ name: source }) =>
+      (["up", "silent", "waiting"] as const).map((state) => {
+        const isRefused = state === "silent" ? this.#refused.filter((each) => each.source === source).length : 0;
+        const own = targets.filter((each) => each.target.source === source && each.state === state);
+        return { source, state, count: own.length + isRefused };
+      }),
+    );
   }
 
   /** Sources whose secret can be read. The others are shown with their problem. */

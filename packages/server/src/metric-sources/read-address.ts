@@ -12,7 +12,7 @@ import { isLinkLocal } from "@headroom/metrics";
 /** A text of an exporter with eight accelerators has about 100 KiB. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
 /** Idle connections are kept, because every target is read again after seconds. */
-const agentOptions = { keepAlive: true, maxSockets: 4, maxTotalSockets: 4_096 } as const;
+const agentOptions = { keepAlive: true, maxSockets: 64, maxTotalSockets: 4_096 } as const;
 const ERROR_CHARS_MAX = 300;
 
 const lookup: LookupFunction = (hostname, options, done) => {

@@ -2,7 +2,7 @@
  * Reads all targets, in the telemetry thread: each at its interval, a bounded number at once. A target that does not answer
  * is silent since a time; nothing is recorded about it.
  */
-import { builtInMappings, combineReplicas, customMapping, MappingIndex } from "@headroom/metrics";
+import { builtInMappings, combineReplicas, customMapping, MappingIndex, readWriteRequest } from "@headroom/metrics";
 import type { MetricTarget } from "@headroom/metrics";
 import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { acceleratorIndexOf } from "@headroom/views";
@@ -10,6 +10,8 @@ import type { SubjectSample } from "@headroom/views";
 import { AddressReader } from "./read-address.ts";
 import type { ReadSource, TargetPlan, TargetState } from "./target-messages.ts";
 import { TargetReader } from "./target-reader.ts";
+import { WrittenReadings } from "./written-readings.ts";
+import type { WriteOutcome } from "./written-readings.ts";
 
 const LOOK_EVERY_MS = 100;
 /** Readings at the same time. With 20,000 targets each 15 s, one may take 0.2 s on average. */
@@ -33,6 +35,7 @@ export class TargetSchedule {
   #readCount = 0;
   /** Newest readings of accelerators that the control plane did not take yet, by node. */
   #readings = new Map<string, NodeReadings>();
+  #written: { readonly source: string; readonly readings: WrittenReadings } | null = null;
   /** Endpoints of which a replica was read since the last look. */
   readonly #changedEndpoints = new Set<string>();
 
@@ -71,6 +74,7 @@ export class TargetSchedule {
     this.#sources = sources;
     this.#readers = readers;
     this.#nodes = plan.nodes;
+    this.#takeWrites(plan.sources);
   }
 
   get states(): readonly TargetState[] {
@@ -84,6 +88,13 @@ export class TargetSchedule {
     return taken;
   }
 
+  /** Takes the body of a remote write. */
+  write(body: Uint8Array): WriteOutcome | "damaged" | "noSource" {
+    if (this.#written === null) return "noSource";
+    const series = readWriteRequest(body);
+    return series === null ? "damaged" : this.#written.readings.add(series, this.#nodes, this.#options.nowMs());
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#addresses.close();
@@ -92,6 +103,7 @@ export class TargetSchedule {
   #look(): void {
     const nowMs = this.#options.nowMs();
     this.#recordEndpoints(nowMs);
+    for (const { node, samples } of this.#written?.readings.take(nowMs) ?? []) this.#record(node, samples);
     for (const reader of this.#readers.values()) {
       if (this.#readCount >= READ_AT_ONCE) return;
       if (reader.isDue(nowMs)) void this.#read(reader);
@@ -103,9 +115,24 @@ export class TargetSchedule {
     const samples = await reader.read(this.#addresses, this.#nodes, this.#options.nowMs);
     this.#readCount--;
     if (samples.length === 0) return;
-    this.#options.record(samples);
     const { node, endpoint } = reader.target;
     if (endpoint !== null) this.#changedEndpoints.add(endpoint);
+    this.#record(node, samples);
+  }
+
+  /** Keeps the state of readings for rates if the source is the same. */
+  #takeWrites(sources: TargetPlan["sources"]): void {
+    const source = sources.find(({ declaration }) => declaration.type === "remote-write");
+    if (source?.declaration.type !== "remote-write") this.#written = null;
+    else {
+      const text = JSON.stringify(source.declaration);
+      if (this.#written?.source === text) return;
+      this.#written = { source: text, readings: new WrittenReadings(indexOf(source), source.declaration.label) };
+    }
+  }
+
+  #record(node: string | null, samples: readonly SubjectSample[]): void {
+    this.#options.record(samples);
     const readings = node === null ? null : readingsOf(node, samples);
     if (readings !== null) this.#readings.set(readings.node, readings);
   }

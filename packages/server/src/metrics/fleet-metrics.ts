@@ -2,10 +2,11 @@
  * Metrics by team, pool, accelerator type and kind of workload. The number of series is limited: teams beyond
  * `TEAMS_MAX` share one label.
  */
+import { endpointsOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import type { Event, NodeId } from "@headroom/model";
 import type { AcceleratorReading } from "@headroom/protocol";
-import { fleetView, READINGS_FRESH_MS, teamList } from "@headroom/views";
+import { fleetView, isServing, READINGS_FRESH_MS, teamList } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
@@ -13,6 +14,8 @@ import type { Registry } from "prom-client";
 const TEAMS_MAX = 500;
 /** Maximum number of accelerators with series of their own. Each has seven. */
 const READINGS_MAX = 4_096;
+/** Maximum number of endpoints with series of their own. */
+const ENDPOINTS_MAX = 1_000;
 const BYTES_PER_MIB = 1024 * 1024;
 const OTHER_TEAMS = "(other)";
 /**
@@ -42,6 +45,13 @@ interface WorkloadSeries {
   count: number;
 }
 
+interface EndpointSeries {
+  readonly team: string;
+  readonly endpoint: string;
+  readonly state: string;
+  readonly count: number;
+}
+
 interface ReadingSeries {
   readonly node: string;
   readonly pool: string;
@@ -54,6 +64,8 @@ export interface FleetFigures {
   readonly accelerators: readonly AcceleratorSeries[];
   readonly teams: readonly TeamSeries[];
   readonly workloads: readonly WorkloadSeries[];
+  /** Replicas of endpoints; of at most `ENDPOINTS_MAX` endpoints. */
+  readonly endpoints: readonly EndpointSeries[];
   /** Readings of accelerators whose vendor tool answered within the last minute; at most `READINGS_MAX`. */
   readonly readings: readonly ReadingSeries[];
 }
@@ -77,8 +89,22 @@ export function fleetFigures(engine: Engine, accelerators: AcceleratorReadings, 
       ),
     ),
     workloads: workloadSeries(engine, known),
+    endpoints: endpointSeries(engine),
     readings: readingSeries(engine, accelerators, nowMs),
   };
+}
+
+function endpointSeries(engine: Engine): readonly EndpointSeries[] {
+  const { attempts } = engine.state;
+  const series: EndpointSeries[] = [];
+  for (const { id, spec, scale, activeAttempts } of endpointsOf(engine)) {
+    if (series.length >= 2 * ENDPOINTS_MAX) break;
+    const labels = { team: spec.team, endpoint: spec.name ?? id };
+    series.push({ ...labels, state: "wanted", count: scale?.replicas ?? 0 });
+    const ready = activeAttempts.filter((each) => isServing(attempts.get(each))).length;
+    series.push({ ...labels, state: "ready", count: ready });
+  }
+  return series;
 }
 
 function readingSeries({ state }: Engine, { all }: AcceleratorReadings, nowMs: number): ReadingSeries[] {
@@ -129,6 +155,7 @@ export class FleetMetrics {
   readonly #accelerators: Gauge;
   readonly #teams: Gauge;
   readonly #workloads: Gauge;
+  readonly #endpoints: Gauge;
   readonly #waits: Histogram;
   readonly #ends: Counter;
   readonly #teamsSeen = new Set<string>();
@@ -151,6 +178,12 @@ export class FleetMetrics {
       name: "headroom_team_workloads",
       help: "Workloads that have not ended, by team, kind and phase.",
       labelNames: ["team", "kind", "phase"],
+      registers,
+    });
+    this.#endpoints = new Gauge({
+      name: "headroom_endpoint_replicas",
+      help: "Replicas of endpoints: wanted, and ready for requests.",
+      labelNames: ["team", "endpoint", "state"],
       registers,
     });
     const labelNames = ["node", "accelerator", "pool", "type"];
@@ -181,12 +214,20 @@ export class FleetMetrics {
     });
   }
 
-  set({ accelerators, teams, workloads, readings }: FleetFigures): void {
-    const gauges = [this.#accelerators, this.#teams, this.#workloads, this.#faults, ...this.#readings.values()];
+  set({ accelerators, teams, workloads, endpoints, readings }: FleetFigures): void {
+    const gauges = [
+      this.#accelerators,
+      this.#teams,
+      this.#workloads,
+      this.#endpoints,
+      this.#faults,
+      ...this.#readings.values(),
+    ];
     for (const gauge of gauges) gauge.reset();
     for (const each of readings) this.#setReading(each);
     for (const { pool, type, state, count } of accelerators) this.#accelerators.set({ pool, type, state }, count);
     for (const { team, type, bound, count } of teams) this.#teams.set({ team, type, bound }, count);
+    for (const { team, endpoint, state, count } of endpoints) this.#endpoints.set({ team, endpoint, state }, count);
     for (const { team, kind, phase, count } of workloads) this.#workloads.set({ team, kind, phase }, count);
   }
 

@@ -2,6 +2,7 @@
 import type { Status } from "@headroom/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { FleetMetrics } from "./fleet-metrics.ts";
+import type { TargetCount } from "../metric-sources/metric-source-service.ts";
 import type { FleetFigures } from "./fleet-metrics.ts";
 import type { DriverStatus } from "../driver/driver.ts";
 
@@ -10,6 +11,7 @@ export interface Measured {
   readonly driver: DriverStatus;
   readonly openStreams: number;
   readonly fleet: FleetFigures;
+  readonly targets: readonly TargetCount[];
 }
 
 /** Bucket bounds in seconds, chosen to tell a durable write (1 to 50 ms) from a stuck disk. */
@@ -70,6 +72,7 @@ export class Metrics {
     this.#setDriver(measured.driver);
     this.#gauge("headroom_http_streams_open", "Open event and log streams.", measured.openStreams);
     this.#setProcess();
+    this.#setTargets(measured.targets);
     this.fleet.set(measured.fleet);
     return this.#registry.metrics();
   }
@@ -102,6 +105,13 @@ export class Metrics {
     this.#quantiles("headroom_journal_sync_seconds", "Duration of a sync.", driver.sync);
     this.#quantiles("headroom_decide_seconds", "Duration of the decision on a batch.", driver.decide);
     this.#quantiles("headroom_event_loop_delay_seconds", "Delay of the event loop.", driver.loopDelay);
+  }
+
+  #setTargets(targets: readonly TargetCount[]): void {
+    const help = "Targets of metric sources by state.";
+    const gauge = this.#gaugeNamed("headroom_metric_targets", help, ["source", "state"]);
+    gauge.reset();
+    for (const { source, state, count } of targets) gauge.set({ source, state }, count);
   }
 
   #setProcess(): void {

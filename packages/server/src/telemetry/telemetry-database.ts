@@ -9,7 +9,7 @@ import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@h
 import { mappedUnits } from "@headroom/metrics";
 import { AttemptSeries, seriesView } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
-import { moveAccelerators, SERIES_SCHEMA, SeriesRows } from "./series-rows.ts";
+import { addPackedColumn, moveAccelerators, SERIES_SCHEMA, SeriesRows } from "./series-rows.ts";
 import type {
   AttemptSample,
   MetricsRequest,
@@ -19,7 +19,7 @@ import type {
   TelemetryThreadData,
 } from "./telemetry-messages.ts";
 
-const FORMAT = 2;
+const FORMAT = 3;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS attempts (
     position INTEGER PRIMARY KEY,
@@ -240,6 +240,7 @@ function openFile(file: string): DatabaseSync {
     const format = Number(database.prepare("PRAGMA user_version").get()?.["user_version"] ?? 0);
     if (format > FORMAT) throw new Error(`it has format ${format}, this version reads ${FORMAT}`);
     database.exec(SCHEMA);
+    addPackedColumn(database);
     moveAccelerators(database);
     database.prepare("SELECT position FROM attempts ORDER BY newest_ms LIMIT 1").get();
     return database;

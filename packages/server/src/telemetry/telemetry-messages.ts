@@ -1,6 +1,8 @@
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
 import type { NodeReadings } from "@headroom/protocol";
+import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
+import type { WriteOutcome } from "../metric-sources/written-readings.ts";
 import type { TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { MetricsRange, NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 
@@ -51,6 +53,12 @@ export type TelemetryRequest =
   /** Replaces the targets that are read. */
   | { readonly kind: "targets"; readonly plan: TargetPlan }
   | { readonly kind: "targetStates" }
+  /** The body of a remote write. */
+  | { readonly kind: "write"; readonly body: Uint8Array }
+  /** Where metrics and series are written to from now on. */
+  | { readonly kind: "export"; readonly target: RemoteWriteTarget }
+  /** The text of `/metrics`, which is written to the receiver. */
+  | { readonly kind: "exportText"; readonly text: string; readonly atMs: number; readonly instance: string }
   | { readonly kind: "close" };
 
 export interface TelemetryAnswer {
@@ -62,6 +70,10 @@ export interface TelemetryAnswer {
   readonly newest?: readonly (readonly [AttemptId, NewestReport])[];
   readonly bytes: number;
   readonly targets?: readonly TargetState[];
+  /** `null`: nothing is written anywhere. */
+  readonly remoteWrite?: RemoteWriteState | null;
+  /** `damaged`: the body is no write request. `noSource`: no source takes what is written. */
+  readonly write?: WriteOutcome | "damaged" | "noSource";
   /** Readings of accelerators by exporters since the last flush. */
   readonly readings?: readonly NodeReadings[];
 }

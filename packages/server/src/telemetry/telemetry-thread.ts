@@ -1,12 +1,17 @@
 /** The thread that keeps the telemetry store. */
 import { parentPort, workerData } from "node:worker_threads";
+import { RemoteWriter } from "../metric-sources/remote-writer.ts";
 import { TargetSchedule } from "../metric-sources/target-schedule.ts";
 import { TelemetryDatabase } from "./telemetry-database.ts";
 import type { TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./telemetry-messages.ts";
 
 const database = new TelemetryDatabase(workerData as TelemetryThreadData);
+let writer: RemoteWriter | null = null;
 const schedule = new TargetSchedule({
-  record: (samples) => database.addSubjects(samples),
+  record: (samples) => {
+    database.addSubjects(samples);
+    writer?.addSubjects(samples);
+  },
   nowMs: () => Date.now(),
 });
 
@@ -17,6 +22,7 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       return {};
     case "addSubjects":
       database.addSubjects(request.samples);
+      writer?.addSubjects(request.samples);
       return {};
     case "readings":
       return { history: database.readings(request.request) };
@@ -24,6 +30,7 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       return { series: database.series(request.request) };
     case "flush":
       database.flush(request.nowMs, request.all);
+      void writer?.flush();
       return { readings: schedule.takeReadings() };
     case "read":
       return { page: database.read(request.request) };
@@ -33,7 +40,15 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       schedule.set(request.plan);
       return {};
     case "targetStates":
-      return { targets: schedule.states };
+      return { targets: schedule.states, remoteWrite: writer?.state ?? null };
+    case "write":
+      return { write: schedule.write(request.body) };
+    case "export":
+      writer = new RemoteWriter(request.target, () => Date.now());
+      return {};
+    case "exportText":
+      writer?.addText(request.text, request.atMs, request.instance);
+      return {};
     case "close":
       schedule.close();
       database.close();

@@ -12,6 +12,7 @@ import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@h
 import { NewestReports } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 import type { NodeReadings } from "@headroom/protocol";
+import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
 import type { TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
@@ -42,6 +43,8 @@ const WAITING_MAX = 100_000;
 const SENT_AT_ONCE = 2_000;
 const RESTARTS_MAX = 10;
 const NEWEST_AT_ONCE = 500;
+/** Maximum number of remote writes that wait for the thread. Prometheus sends again what was refused for overload. */
+const WRITES_MAX = 64;
 
 export interface TelemetryOptions {
   readonly file: string;
@@ -50,6 +53,12 @@ export interface TelemetryOptions {
   readonly isExpected: boolean;
   readonly log: DriverLog;
   nowMs(): number;
+}
+
+export interface SourceStates {
+  readonly targets: readonly TargetState[];
+  /** `null`: nothing is written anywhere. */
+  readonly remoteWrite: RemoteWriteState | null;
 }
 
 type StoreThread = ThreadCalls<TelemetryRequest, TelemetryAnswer>;
@@ -65,6 +74,7 @@ export class Telemetry implements TelemetrySink {
   #isClosed = false;
   #restartCount = 0;
   #droppedCount = 0;
+  #writeCount = 0;
   #bytes = 0;
   readonly #sender: NodeJS.Timeout;
   readonly #flusher: NodeJS.Timeout;
@@ -81,6 +91,7 @@ export class Telemetry implements TelemetrySink {
   /** Called with readings of accelerators by exporters. */
   onReadings: (readings: readonly NodeReadings[]) => void = () => undefined;
   #plan: TargetPlan | null = null;
+  #exported: RemoteWriteTarget | null = null;
 
   /** Replaces the targets of metric sources that the thread reads. */
   setTargets(plan: TargetPlan): void {
@@ -88,11 +99,31 @@ export class Telemetry implements TelemetrySink {
     void this.#call({ kind: "targets", plan });
   }
 
-  /** States of the targets. Throws `overloaded` if the thread cannot be asked now. */
-  async targetStates(): Promise<readonly TargetState[]> {
+  /** Writes metrics and series to this receiver from now on. */
+  setExport(target: RemoteWriteTarget): void {
+    this.#exported = target;
+    void this.#call({ kind: "export", target });
+  }
+
+  exportText(text: string, atMs: number, instance: string): void {
+    void this.#call({ kind: "exportText", text, atMs, instance });
+  }
+
+  /** Takes the body of a remote write. Throws `overloaded` if the thread cannot take it now. */
+  async write(body: Uint8Array): Promise<NonNullable<TelemetryAnswer["write"]>> {
+    if (this.#writeCount >= WRITES_MAX) throw refuse("overloaded", "Too many writes wait; try again in a moment.");
+    this.#writeCount++;
+    const answer = await this.#call({ kind: "write", body });
+    this.#writeCount--;
+    if (answer?.write === undefined) throw restarting();
+    return answer.write;
+  }
+
+  /** States of the targets and of the receiver. Throws `overloaded` if the thread cannot be asked now. */
+  async targetStates(): Promise<SourceStates> {
     const answer = await this.#call({ kind: "targetStates" });
     if (answer?.targets === undefined) throw restarting();
-    return answer.targets;
+    return { targets: answer.targets, remoteWrite: answer.remoteWrite ?? null };
   }
 
   /** Number of reports that were not stored because too many waited or the thread had ended. */
@@ -199,6 +230,7 @@ export class Telemetry implements TelemetrySink {
     const isLast = this.#isClosed || ++this.#restartCount > RESTARTS_MAX;
     this.#thread = isLast ? null : this.#start();
     if (this.#plan !== null) this.setTargets(this.#plan);
+    if (this.#exported !== null) this.setExport(this.#exported);
     if (this.#isClosed) return;
     const then = isLast ? "reports are no longer stored until the next start" : "it is started again";
     this.#options.log.warn(`the telemetry store ended (${reason}); ${then}`);

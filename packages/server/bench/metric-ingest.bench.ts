@@ -1,0 +1,152 @@
+/**
+ * Ingestion of exporters at full rate: 2,048 nodes with eight accelerators and 40 metrics, read every 15 s by the telemetry thread. Measures
+ * the processor time of the whole process and the delay of its event loop. A second part folds generated hours of some accelerators and
+ * measures processor time, bytes on disk for each sample, and the time of a query over 24 hours. Options: `--seconds N` (60), `--nodes N`
+ * (2048), `--hours N` (2), `--accelerators N` (64) of the second part.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { readMetricSource } from "@headroom/metrics";
+import { acceleratorSubject } from "@headroom/views";
+import { TelemetryDatabase } from "../src/telemetry/telemetry-database.ts";
+import { Telemetry, telemetryDefaults } from "../src/telemetry/telemetry.ts";
+
+const LOOP_SAMPLE_MS = 5;
+const METRICS = 40;
+const EVERY_S = 15;
+const FLEET_ACCELERATORS = 16_384;
+const targets = { coresMax: 1, bytesPerSampleMax: 2, loopDelayP99Ms: 25, queryP99Ms: 1_000 };
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    nodes: { type: "string", default: "2048" },
+    hours: { type: "string", default: "2" },
+    accelerators: { type: "string", default: "64" },
+    json: { type: "boolean", default: false },
+  },
+});
+const seconds = Number(values.seconds);
+const nodeCount = Number(values.nodes);
+const home = mkdtempSync(path.join(tmpdir(), "headroom-bench-"));
+const metrics = Array.from({ length: METRICS }, (_, at) => `BENCH_METRIC_${at}`);
+const cpuMs = (from?: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(from);
+  return (user + system) / 1_000;
+};
+
+try {
+  const read = await readFleet();
+  const folded = fold(Number(values.hours), Number(values.accelerators));
+  const cores = read.cores + folded.coresForFleet;
+  const result = { ...read, ...folded, coresInAll: cores, targets };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+} finally {
+  rmSync(home, { recursive: true });
+}
+
+async function readFleet() {
+  const exporters = fork(path.join(import.meta.dirname, "exporters-process.ts"), {
+    env: { ...process.env, EXPORTER_METRICS: metrics.join(",") },
+  });
+  const [{ port }] = (await once(exporters, "message")) as [{ port: number }];
+  const log = { info: () => undefined, warn: console.warn, error: console.error };
+  const file = path.join(home, "telemetry.db");
+  const telemetry = new Telemetry({ file, rules: telemetryDefaults, isExpected: false, log, nowMs: () => Date.now() });
+  const source = readMetricSource({
+    kind: "metricSource",
+    name: "fleet",
+    type: "scrape",
+    targets: ["http://127.0.0.1:1/"],
+    every: `${EVERY_S}s`,
+    metrics: metrics.map((metric, at) => ({ metric, value: `value${at}`, subject: "accelerator", combine: "last" })),
+  });
+  if (!source.ok) throw new Error(JSON.stringify(source.problems));
+  const none = { endpoint: null, replica: null, query: null, kind: "exposition", source: "fleet" } as const;
+  const nodes = Array.from({ length: nodeCount }, (_, at) => `node-${at}`);
+  telemetry.setTargets({
+    sources: [{ declaration: source.declaration, token: null }],
+    targets: nodes.map((node) => ({ ...none, node, url: `http://127.0.0.1:${port}/${node}` })),
+    nodes: new Set(nodes),
+  });
+  // The first interval opens the connections.
+  await sleep(EVERY_S * 1_000);
+  const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  delay.enable();
+  const [before, began] = [process.cpuUsage(), performance.now()];
+  await sleep(seconds * 1_000);
+  const used = cpuMs(before);
+  const elapsedMs = performance.now() - began;
+  delay.disable();
+  const { targets: states } = await telemetry.targetStates();
+  const up = states.filter(({ state }) => state === "up");
+  const late = states.filter(({ readAtMs }) => (readAtMs ?? 0) < Date.now() - 2 * EVERY_S * 1_000).length;
+  const perRound = up.reduce((sum, { valueCount }) => sum + valueCount, 0);
+  exporters.disconnect();
+  const rssMib = Math.round(process.memoryUsage.rss() / 2 ** 20);
+  await telemetry.close();
+  return {
+    targetsUp: up.length,
+    targetsLate: late,
+    samplesPerSecond: Math.round(perRound / EVERY_S),
+    cores: used / elapsedMs,
+    loopDelayP99Ms: delay.percentile(99) / 1e6 - LOOP_SAMPLE_MS,
+    loopDelayMaxMs: delay.max / 1e6 - LOOP_SAMPLE_MS,
+    rssMib,
+  };
+}
+
+/** Folds generated hours of some accelerators into a store of their own, flushed like a live one. */
+function fold(hours: number, accelerators: number) {
+  const file = path.join(home, "folded.db");
+  const database = new TelemetryDatabase({ file, rules: telemetryDefaults, isExpected: false });
+  const subjects = Array.from({ length: accelerators }, (_, at) => acceleratorSubject(`node-${at >> 3}`, at & 7));
+  const rounds = (hours * 3_600) / EVERY_S;
+  const startMs = 1_700_000_000_000;
+  let used = 0;
+  for (let round = 0; round < rounds; round++) {
+    const atMs = startMs + round * EVERY_S * 1_000;
+    const samples = subjects.map((subject, at) => ({ subject, atMs, values: valuesAt(round, at) }));
+    const before = process.cpuUsage();
+    database.addSubjects(samples);
+    database.flush(atMs, false);
+    used += cpuMs(before);
+  }
+  const before = process.cpuUsage();
+  database.flush(startMs, true);
+  used += cpuMs(before);
+  const queries = subjects.map((subject) => {
+    const began = performance.now();
+    database.series({ subject, points: 300, fromMs: startMs, toMs: startMs + 86_400_000 });
+    return performance.now() - began;
+  });
+  database.close();
+  const samples = rounds * accelerators * METRICS;
+  const coresOfPart = used / (rounds * EVERY_S * 1_000);
+  return {
+    foldedHours: hours,
+    foldedSamples: samples,
+    bytesPerSample: statSync(file).size / samples,
+    coresForFleet: coresOfPart * (FLEET_ACCELERATORS / accelerators),
+    queryP99Ms: queries.toSorted((left, right) => left - right)[Math.floor(queries.length * 0.99)] ?? 0,
+  };
+}
+
+/** Readings with one decimal: a third are constant, a third counts, a third moves by some percent. */
+function valuesAt(round: number, at: number): Record<string, number> {
+  const reading: Record<string, number> = {};
+  for (let metric = 0; metric < METRICS; metric++) {
+    const noise = Math.sin(round * 12.9898 + at * 78.233 + metric * 37.719) * 43_758.5453;
+    const share = noise - Math.floor(noise);
+    const base = 20 + metric * 17;
+    const value =
+      metric % 3 === 0 ? base : metric % 3 === 1 ? Math.round(base + share * 30) : base * (1 + share * 0.05);
+    reading[`value${metric}`] = Math.round(value * 10) / 10;
+  }
+  return reading;
+}

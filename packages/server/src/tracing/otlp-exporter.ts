@@ -1,0 +1,111 @@
+/** Sends spans to an OpenTelemetry collector: OTLP over HTTP in JSON, with a bounded queue. https://opentelemetry.io/docs/specs/otlp/ */
+import type { DecisionSpan } from "./decision-spans.ts";
+
+export interface TracingTarget {
+  /** Base URL of the collector. Spans are sent to `/v1/traces` below it. */
+  readonly endpoint: string;
+  /** Share of workloads with spans; default 1. */
+  readonly share?: number;
+  /** Headers of each request, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Spans that wait. Beyond it the newest are dropped and counted. */
+const QUEUE_MAX = 50_000;
+const BATCH_MAX = 512;
+const TIMEOUT_MS = 10_000;
+const PAUSE_LEAST_MS = 1_000;
+const PAUSE_MOST_MS = 60_000;
+
+export class OtlpExporter {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #instance: string;
+  readonly #queue: DecisionSpan[] = [];
+  #isSending = false;
+  #pauseMs = 0;
+  #resumeAtMs = 0;
+  sentCount = 0;
+  droppedCount = 0;
+
+  constructor({ endpoint, headers = {} }: TracingTarget, instance: string) {
+    const base = endpoint.replace(/\/+$/, "");
+    this.#url = base.endsWith("/v1/traces") ? base : `${base}/v1/traces`;
+    this.#headers = headers;
+    this.#instance = instance;
+  }
+
+  add(spans: readonly DecisionSpan[]): void {
+    for (const span of spans)
+      if (this.#queue.length < QUEUE_MAX) this.#queue.push(span);
+      else this.droppedCount++;
+  }
+
+  /** Sends what waits. Does nothing while a request is on its way, or a pause after a failure lasts. */
+  async flush(nowMs: number): Promise<void> {
+    if (this.#isSending || nowMs < this.#resumeAtMs) return;
+    this.#isSending = true;
+    try {
+      while (this.#queue.length > 0) {
+        const batch = this.#queue.slice(0, BATCH_MAX);
+        const outcome = await this.#send(batch);
+        if (outcome === "later") {
+          this.#pauseMs = Math.min(PAUSE_MOST_MS, Math.max(PAUSE_LEAST_MS, this.#pauseMs * 2));
+          this.#resumeAtMs = nowMs + this.#pauseMs;
+          return;
+        }
+        this.#queue.splice(0, batch.length);
+        this.#pauseMs = 0;
+        if (outcome === "taken") this.sentCount += batch.length;
+        else this.droppedCount += batch.length;
+      }
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  /** `later`: the specification says to send again after 429, 502, 503, 504 and failures of the connection. */
+  async #send(spans: readonly DecisionSpan[]): Promise<"taken" | "refused" | "later"> {
+    try {
+      const response = await fetch(this.#url, {
+        method: "POST",
+        redirect: "error",
+        headers: { "content-type": "application/json", ...this.#headers },
+        body: JSON.stringify(requestOf(spans, this.#instance)),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      await response.arrayBuffer();
+      if (response.ok) return "taken";
+      return [429, 502, 503, 504].includes(response.status) ? "later" : "refused";
+    } catch {
+      return "later";
+    }
+  }
+}
+
+const attributesOf = (attributes: Readonly<Record<string, string | number>>): readonly object[] =>
+  Object.entries(attributes).map(([key, value]) => ({
+    key,
+    value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value },
+  }));
+
+function requestOf(spans: readonly DecisionSpan[], instance: string): object {
+  const resource = { attributes: attributesOf({ "service.name": "headroom", "service.instance.id": instance }) };
+  return {
+    resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "headroom.decisions" }, spans: spans.map(spanOf) }] }],
+  };
+}
+
+const spanOf = ({ traceId, spanId, parentId, name, fromMs, toMs, attributes, failure }: DecisionSpan): object => ({
+  traceId,
+  spanId,
+  parentSpanId: parentId,
+  name,
+  // The value of SPAN_KIND_INTERNAL in the OpenTelemetry protocol.
+  kind: 1,
+  startTimeUnixNano: `${fromMs}000000`,
+  endTimeUnixNano: `${Math.max(fromMs, toMs)}000000`,
+  attributes: attributesOf(attributes),
+  // The values of STATUS_CODE_OK and STATUS_CODE_ERROR.
+  status: failure === null ? { code: 1 } : { code: 2, message: failure },
+});

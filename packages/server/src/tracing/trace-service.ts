@@ -1,0 +1,73 @@
+/** Follows the journal's events and sends spans of decisions and attempts. No decision waits for a collector. */
+import { hostname } from "node:os";
+import type { Event } from "@headroom/model";
+import type { Driver } from "../driver/driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
+import { DecisionSpans } from "./decision-spans.ts";
+import { OtlpExporter } from "./otlp-exporter.ts";
+import type { TracingTarget } from "./otlp-exporter.ts";
+
+const SEND_EVERY_MS = 1_000;
+/** Events that wait to be read. Spans of further ones are missing. */
+const WAITING_MAX = 100_000;
+const traced: ReadonlySet<string> = new Set<Event["kind"]>([
+  "gangPlaced",
+  "attemptStarted",
+  "attemptEnded",
+  "workloadEnded",
+]);
+
+interface TraceOptions {
+  readonly driver: Driver;
+  readonly tracing: TracingTarget;
+  readonly log: DriverLog;
+}
+
+export class TraceService {
+  readonly #options: TraceOptions;
+  readonly #spans: DecisionSpans;
+  readonly #exporter: OtlpExporter;
+  readonly #closing = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #waiting: Event[] = [];
+
+  constructor(options: TraceOptions) {
+    this.#options = options;
+    this.#spans = new DecisionSpans(options.tracing.share ?? 1);
+    this.#exporter = new OtlpExporter(options.tracing, hostname());
+    this.#timer = setInterval(() => void this.#send(), SEND_EVERY_MS);
+    this.#timer.unref();
+    void this.#follow();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#send();
+    this.#closing.abort();
+  }
+
+  async #follow(): Promise<void> {
+    const { driver, log } = this.#options;
+    try {
+      const from = await driver.read((engine) => {
+        this.#spans.adopt(engine.state);
+        return engine.state.sequence + 1;
+      });
+      for await (const { event } of driver.events(from, this.#closing.signal))
+        if (traced.has(event.kind) && this.#waiting.length < WAITING_MAX) this.#waiting.push(event);
+    } catch (error) {
+      if (!this.#closing.signal.aborted)
+        log.warn(`no more spans are sent: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #send(): Promise<void> {
+    const events = this.#waiting;
+    this.#waiting = [];
+    if (events.length > 0)
+      await this.#options.driver.read(({ state }) => {
+        for (const event of events) this.#exporter.add(this.#spans.spansOf(event, state));
+      });
+    await this.#exporter.flush(Date.now());
+  }
+}
