@@ -1,5 +1,6 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import type { EndpointBenchOptions } from "../endpoint/run-endpoint-bench.ts";
 import type { EndpointCommandOptions } from "../endpoint/run-endpoint.ts";
 
 const listCommand = defineCommand<EndpointCommandOptions>({
@@ -28,13 +29,41 @@ const showEndpointCommand = defineCommand<EndpointCommandOptions>({
   },
 });
 
+const benchEndpointCommand = defineCommand<EndpointBenchOptions>({
+  name: "bench",
+  summary: "Load an endpoint through its gateway, and propose targets for its scaling",
+  details:
+    "Sends streams at 1, 2, 4 and more requests in progress for each ready replica, until an objective is missed or more give hardly\n" +
+    "more tokens, and prints the change of the document. The load is real: it costs what requests cost. The key of the gateway is in HEADROOM_KEY.\n" +
+    "Exit code 3: no level is within the objectives.\n" +
+    "Examples:\n  headroom endpoint bench chat --ttft 2s --tpot 100ms\n  headroom endpoint bench chat --gateway https://gw:8443 --prompt 1000 --output 200",
+  arguments: [{ syntax: "<endpoint>", description: "name, team/name or id of the endpoint", complete: "workload" }],
+  options: [
+    { flags: "--gateway <url>", description: "address of the gateway (default: http://127.0.0.1:8080)" },
+    { flags: "--prompt <words>", description: "length of the prompts in words (default 200)" },
+    { flags: "--output <tokens>", description: "most output tokens of a request (default 64)" },
+    { flags: "--seconds <count>", description: "duration of each level in seconds (default 10)" },
+    { flags: "--max <count>", description: "most requests in progress for each replica (default 64)" },
+    { flags: "--ttft <time>", description: "objective: p95 of the time to the first token (default: none)" },
+    { flags: "--tpot <time>", description: "objective: p95 of the time per further token (default: none)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { benchEndpoint } = await import("../endpoint/run-endpoint-bench.ts");
+    return benchEndpoint(context, args[0] ?? "", options);
+  },
+});
+
 export const endpointCommand = defineCommand({
   name: "endpoint",
   summary: "Endpoints: replicas, load and scaling",
-  commands: [listCommand, showEndpointCommand],
+  commands: [listCommand, showEndpointCommand, benchEndpointCommand],
   run() {
     return Promise.reject(
-      new CliError("endpoint needs a command: headroom endpoint list, or show NAME", exitCode.usage),
+      new CliError(
+        "endpoint needs a command: headroom endpoint list, or show or bench with an endpoint",
+        exitCode.usage,
+      ),
     );
   },
 });

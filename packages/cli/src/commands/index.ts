@@ -12,6 +12,7 @@ import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { costCommand } from "./cost.ts";
 import { defragmentCommand } from "./defragment.ts";
+import { deployCommand } from "./deploy.ts";
 import { driftCommand } from "./drift.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { rolloutCommand } from "./rollout.ts";
@@ -118,6 +119,7 @@ export const commands: readonly CommandDefinition[] = [
   orderCommand,
   mcpCommand,
   proposalCommand,
+  deployCommand,
   endpointCommand,
   rolloutCommand,
   executorCommand,
