@@ -1,6 +1,6 @@
 /** Proposals: their phases against their records, their bounds, and the budgets of change counted again. */
 import { HOUR_MS, OPEN_PROPOSALS_MAX, PROPOSAL_STEPS_KEPT, usualProposalRules } from "@headroom/model";
-import type { Event, Proposal, ProposalKind, ProposalPhase } from "@headroom/model";
+import type { Event, Proposal, ProposalKind, ProposalPhase, ProposalRule } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 
@@ -56,9 +56,30 @@ export function checkProposalEvents(findings: Findings, state: ReadonlyState, ev
     const count = [...state.proposals.values()].filter(
       (each) => each.change.kind === change.kind && each.actedAtMs !== null && each.actedAtMs > event.atMs - HOUR_MS,
     ).length;
+    // A pool that shrinks in the same batch was larger when the budget was counted.
+    if (!events.some(({ kind }) => kind === "nodeRemoved")) checkPoolBudget(findings, state, event.id, rule);
     findings.expect(
       count <= rule.perHourMax,
       () => `${count} ${change.kind} proposals were acted on within an hour, and the budget is ${rule.perHourMax}`,
     );
   }
+}
+
+/** Counts the drains of the pool within the hour again, from the recorded proposals and the nodes that are there. */
+function checkPoolBudget(findings: Findings, state: ReadonlyState, id: string, rule: ProposalRule): void {
+  const proposal = state.proposals.get(id);
+  if (proposal?.change.kind !== "drain" || proposal.actedAtMs === null) return;
+  const pool = state.nodes.get(proposal.change.nodeId)?.pool;
+  if (pool === undefined) return;
+  let [drained, size] = [0, 0];
+  for (const node of state.nodes.values()) if (node.pool === pool) size++;
+  for (const { change, actedAtMs } of state.proposals.values()) {
+    if (change.kind !== "drain" || actedAtMs === null || actedAtMs <= proposal.actedAtMs - HOUR_MS) continue;
+    if (state.nodes.get(change.nodeId)?.pool === pool) drained++;
+  }
+  const most = Math.max(1, Math.floor((size * rule.poolPercentPerHourMax) / 100));
+  findings.expect(
+    drained <= most,
+    () => `${drained} nodes of pool ${pool} were drained within an hour, and the budget is ${most} of ${size}`,
+  );
 }

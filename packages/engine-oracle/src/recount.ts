@@ -387,10 +387,11 @@ function unstartedCount({ spec, nextTask, tasks }: Workload): number {
   return taskCountOf(spec) - nextTask - stopped.length;
 }
 
-/** Whether the endpoint has as many replicas as it should have. Replicas in back-off count. */
-function isEndpointFull({ nextTask, tasks, scale }: Workload, nowMs: number): boolean {
+/** Whether the endpoint has as many replicas as it should have, those of a rollout included. Replicas in back-off count. */
+function isEndpointFull({ nextTask, tasks, scale, rollout }: Workload, nowMs: number): boolean {
+  const wanted = rollout === undefined ? (scale?.replicas ?? 0) : rollout.stable + rollout.canary;
   const idle = [...tasks.values()].filter(({ retryAtMs }) => retryAtMs !== null && retryAtMs <= nowMs);
-  return nextTask - idle.length >= (scale?.replicas ?? 0);
+  return nextTask - idle.length >= wanted;
 }
 
 function isArrayFull(workload: Workload, nowMs: number): boolean {

@@ -13,3 +13,7 @@ export { domainOfKey, type FailureDomain } from "./incidents/domains.ts";
 export type { Failure, HitAttempt, IncidentRecord } from "./incidents/failure.ts";
 export { IncidentFold, type IncidentFacts } from "./incidents/incident-fold.ts";
 export { plantedNode, plantedTrial } from "./incidents/planted-incidents.ts";
+export { FINDING_KINDS, ground, shortReason, type Finding, type FindingKind } from "./remedies/finding.ts";
+export { nodeFindings } from "./remedies/node-findings.ts";
+export { spareFindings, type SparedPool } from "./remedies/spare-findings.ts";
+export { StallWatch, type WatchedAttempt } from "./remedies/stall-watch.ts";

@@ -25,6 +25,7 @@ export const stopReason = z.enum([
   "budgetSpent",
   "scaledDown",
   "notReady",
+  "restarted",
   "preempted",
   "reclaimed",
   "migrated",

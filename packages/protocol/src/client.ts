@@ -5,6 +5,7 @@
  */
 import type { ExecAccepted, ExecInput, ExecOutput, ExecRequestInput, ExecStarted } from "./exec.ts";
 import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
+import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
@@ -285,6 +286,8 @@ export interface HeadroomClient {
   getIncident(id: string, options?: CallOptions): Promise<Incident>;
   annotateIncident(id: string, body: AnnotationRequestInput, options?: CommandOptions): Promise<Incident>;
   fleetHealth(options?: CallOptions): Promise<HealthSummary>;
+  /** Findings that a change of the fleet answers, each with its proposal. */
+  listFindings(options?: CallOptions): Promise<FindingList>;
   reportFaults(nodeId: string, body: FaultReportInput, options?: CommandOptions): Promise<FaultsAccepted>;
   /** Orders of nodes that are coming. With `all`, also those that are over. */
   listCapacityOrders(

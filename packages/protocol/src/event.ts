@@ -69,6 +69,7 @@ const commandResult = z
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
     z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
+    z.object({ kind: z.literal("workloadRestarting"), workloadId: z.string(), attempts: count }),
     z.object({ kind: z.literal("nodeResumed"), nodeId: z.string() }),
     z.object({ kind: z.literal("nodeRemoved"), nodeId: z.string(), workloads: count }),
     z.object({ kind: z.literal("poolRemoved"), pool: z.string(), nodes: count, workloads: count }),

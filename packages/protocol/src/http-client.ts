@@ -191,7 +191,13 @@ function artifactCalls(http: Http): Pick<HeadroomClient, ArtifactCalls> {
   };
 }
 
-type IncidentCalls = "listIncidents" | "getIncident" | "annotateIncident" | "fleetHealth" | "reportFaults";
+type IncidentCalls =
+  | "listIncidents"
+  | "getIncident"
+  | "annotateIncident"
+  | "fleetHealth"
+  | "listFindings"
+  | "reportFaults";
 
 function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
   const o = operations;
@@ -200,6 +206,7 @@ function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
     getIncident: (id, options) => http.call(o.getIncident, { params: { id }, options }),
     annotateIncident: (id, body, options) => http.call(o.annotateIncident, { params: { id }, body, options }),
     fleetHealth: (options) => http.call(o.fleetHealth, { options }),
+    listFindings: (options) => http.call(o.listFindings, { options }),
     reportFaults: (id, body, options) => http.call(o.reportFaults, { params: { id }, body, options }),
   };
 }

@@ -1,4 +1,5 @@
 /** Rows of the operations table about the health of the fleet: incidents, faults and the summary. */
+import { findingList } from "./finding.ts";
 import {
   annotationRequest,
   faultReport,
@@ -41,6 +42,12 @@ export const incidentOperations = {
     "Health of the fleet: nodes by phase, incidents, faults, blast radius of each failure domain",
     healthSummary,
     { permission: "fleet.read" },
+  ),
+  listFindings: operation(
+    "GET /v1/findings",
+    "Findings about the fleet that a change of it answers, each with its proposal",
+    findingList,
+    { permission: "fleet.read", subject: "teams" },
   ),
   reportFaults: operation(
     "POST /v1/nodes/{id}/faults",

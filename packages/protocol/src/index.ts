@@ -11,6 +11,7 @@ export * from "./artifact.ts";
 export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./capacity-order.ts";
+export * from "./finding.ts";
 export * from "./incident.ts";
 export * from "./endpoint.ts";
 export * from "./overflow.ts";

@@ -22,6 +22,8 @@ const ofChange = [
   "workloadEnded",
   "cannotChange",
   "unknownNode",
+  "unknownPool",
+  "notRunning",
   "tooManyTypes",
 ] as const;
 
@@ -40,7 +42,7 @@ export const proposalOperations = {
   }),
   createProposal: operation(
     "POST /v1/proposals",
-    "Propose a change of quota or priority, the drain of a node, or defragmentation, and simulate it",
+    "Propose a change of a quota, a priority, a request, a node or spares, a restart or defragmentation, and simulate it",
     proposal,
     {
       permission: "proposals.write",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { count, instantMs, integer, limits, names, opaqueId } from "@headroom/spec";
 import { pageOf, pageQuery, queryBoolean } from "./page.ts";
 
-const proposalKinds = ["quota", "priority", "drain", "defragment"] as const;
+const proposalKinds = ["quota", "priority", "drain", "defragment", "resume", "restart", "spares", "request"] as const;
 export const proposalKind = z.enum(proposalKinds);
 
 const proposalPhases = [
@@ -50,6 +50,16 @@ const priorityChange = {
 const drainChange = { kind: z.literal("drain"), nodeId: opaqueId };
 const drainRunning = z.enum(["wait", "requeue"]);
 const defragmentChange = { kind: z.literal("defragment"), migrationsMax: integer(1, 100) };
+const resumeChange = { kind: z.literal("resume"), nodeId: opaqueId };
+const restartChange = { kind: z.literal("restart"), workloadId: opaqueId };
+const sparesChange = { kind: z.literal("spares"), pool: names.poolName, hotSpares: integer(0, limits.HOT_SPARES_MAX) };
+const requestChange = {
+  kind: z.literal("request"),
+  workloadId: opaqueId,
+  walltimeMs: integer(1_000, limits.DURATION_MS_MAX).optional(),
+  workers: integer(1, limits.WORKERS_MAX).optional(),
+  minWorkers: integer(1, limits.WORKERS_MAX).optional(),
+};
 
 /** The change as the journal has it. */
 export const recordedProposedChange = z
@@ -58,6 +68,10 @@ export const recordedProposedChange = z
     z.object(priorityChange),
     z.object({ ...drainChange, running: drainRunning }),
     z.object(defragmentChange),
+    z.object(resumeChange),
+    z.object(restartChange),
+    z.object(sparesChange),
+    z.object(requestChange),
   ])
   .meta({ id: "ProposedChange" });
 
@@ -67,6 +81,10 @@ const proposedChange = z
     z.strictObject(priorityChange),
     z.strictObject({ ...drainChange, running: drainRunning.default("wait") }),
     z.strictObject({ ...defragmentChange, migrationsMax: integer(1, 100).default(10) }),
+    z.strictObject(resumeChange),
+    z.strictObject(restartChange),
+    z.strictObject(sparesChange),
+    z.strictObject(requestChange),
   ])
   .meta({ id: "ProposedChangeRequest" });
 
@@ -145,6 +163,8 @@ export const recordedProposal = z
   })
   .meta({ id: "RecordedProposal" });
 
+export const groundMeasures = z.array(z.object({ measure: z.string(), value: z.number(), unit: z.string() }));
+
 export const proposal = z
   .object({
     id: z.string(),
@@ -154,7 +174,7 @@ export const proposal = z
     actor: z.string(),
     agent: z.string().optional(),
     reason: z.string(),
-    ground: z.array(z.object({ measure: z.string(), value: z.number(), unit: z.string() })),
+    ground: groundMeasures,
     expiresAtMs: instantMs,
     effect: recordedEffect.nullable().meta({ description: "null: not simulated yet." }),
     effectSentence: z.string().nullable(),

@@ -31,6 +31,7 @@ import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { MetricSourceService } from "../src/metric-sources/metric-source-service.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { StoreService } from "../src/stores/store-service.ts";
+import { RemedyService } from "../src/remedies/remedy-service.ts";
 import { IncidentService } from "../src/incidents/incident-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
@@ -66,6 +67,14 @@ const driver = await open(config);
 await registerMachine(driver, [executor]);
 await preload(driver, config);
 const accelerators = new AcceleratorSampler({ driver, telemetry, executors: new Map(), log, nowMs: () => Date.now() });
+const incidents = new IncidentService({
+  home: config.home,
+  driver,
+  log,
+  nowMs: () => Date.now(),
+  announce: async () => {},
+});
+const forecast = new ForecastService({ driver, nowMs: () => Date.now() });
 const plane = {
   driver,
   telemetry,
@@ -102,7 +111,7 @@ const plane = {
     log,
     nowMs: () => Date.now(),
   }),
-  forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
+  forecast,
   execs: new ExecSessions(),
   mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now(), onPoints: () => undefined }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
@@ -112,7 +121,8 @@ const plane = {
   tokens: new AccessTokens({ home: config.home, nowMs: () => Date.now() }),
   denials: new Denials(),
   gateway: new GatewayReader(null),
-  incidents: new IncidentService({ home: config.home, driver, log, nowMs: () => Date.now(), announce: async () => {} }),
+  incidents,
+  remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs: () => Date.now() }),
   metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),
   provisioners: new ProvisionerService({ home: config.home, driver, log }),

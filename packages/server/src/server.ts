@@ -2,13 +2,13 @@
  * Assembles the control plane: journal, driver, executor, API. A failed start throws an `OperationalError` that states
  * the remedy, and leaves nothing behind. Closing leaves work running.
  */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { Server as TlsServer } from "node:https";
 import { hostname } from "node:os";
 import path from "node:path";
 import { createLocalExecutor, executorTypes } from "@headroom/executors";
 import { readTlsFiles, renewTls } from "@headroom/platform";
-import type { TlsFiles, TlsPair } from "@headroom/platform";
+import type { TlsFiles } from "@headroom/platform";
 import type { Executor, ExecutorType, LocalExecutorOptions } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import type { SqliteOptions } from "@headroom/journal";
@@ -41,6 +41,8 @@ import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measure
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
 import { incidentMessage, slowRunMessage } from "./notifications/message.ts";
 import { IncidentService } from "./incidents/incident-service.ts";
+import { RemedyService } from "./remedies/remedy-service.ts";
+import { SERVER_FILE, announce } from "./server-file.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
@@ -156,7 +158,6 @@ export interface RunningControlPlane {
 
 const DEFAULT_PORT = 7070;
 const journalDirectory = (home: string): string => path.join(home, "journal");
-const SERVER_FILE = "server.json";
 
 const stderrLog: DriverLog = {
   info: () => undefined,
@@ -237,13 +238,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
 
 /** Begins what decides or asks on its own. Returns how to end it. */
 function beginServices(
-  { driver, autoscaler, provisioners, metricSourceService }: ControlPlane,
+  { driver, autoscaler, provisioners, metricSourceService, remedies }: ControlPlane,
   executors: ExecutorService,
 ): () => void {
   executors.begin(driver);
   autoscaler.start();
   provisioners.start();
   metricSourceService.start();
+  remedies.start();
   return lookAtEachPool(driver, () => executors.look());
 }
 
@@ -281,11 +283,29 @@ function incidentService(
   });
 }
 
+function measuredRunService(
+  { home, measuredRuns }: ControlPlaneOptions,
+  { driver, telemetry, notifier, log }: Opened,
+  nowMs: () => number,
+): MeasuredRunService {
+  return new MeasuredRunService({
+    file: path.join(home, "measured-runs.db"),
+    rules: { ...measuredRunDefaults, ...measuredRuns },
+    driver,
+    telemetry,
+    log,
+    nowMs,
+    tellOwner: async (run) => notifier.send(slowRunMessage(run, driver.status().sequence, nowMs())),
+  });
+}
+
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
-  const { home, host, hostNames = [], measuredRuns, readingsEveryMs } = options;
-  const { driver, telemetry, executors, stores, notifier, token, log } = opened;
+  const { home, host, hostNames = [], readingsEveryMs } = options;
+  const { driver, telemetry, executors, stores, token, log } = opened;
   const nowMs = (): number => Date.now();
   const tokens = new AccessTokens({ home, nowMs });
+  const incidents = incidentService(options, opened, nowMs);
+  const forecast = new ForecastService({ driver, nowMs });
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   const notificationChannels = (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []);
   const accelerators = new AcceleratorSampler({
@@ -311,15 +331,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     denials: new Denials(),
     sizing: new SizingService(),
     plan: new PlanService({ home, log, nowMs }),
-    measuredRuns: new MeasuredRunService({
-      file: path.join(home, "measured-runs.db"),
-      rules: { ...measuredRunDefaults, ...measuredRuns },
-      driver,
-      telemetry,
-      log,
-      nowMs,
-      tellOwner: async (run) => notifier.send(slowRunMessage(run, driver.status().sequence, nowMs())),
-    }),
+    measuredRuns: measuredRunService(options, opened, nowMs),
     capacity: new CapacityService({
       home,
       driver,
@@ -329,8 +341,9 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       nowMs,
       everyMs: readingsEveryMs,
     }),
-    incidents: incidentService(options, opened, nowMs),
-    forecast: new ForecastService({ driver, nowMs }),
+    incidents,
+    remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs }),
+    forecast,
     execs: new ExecSessions(),
     mlflow: new MlflowService({
       home,
@@ -380,6 +393,7 @@ function running({
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     stopWatches();
+    await plane.remedies.close();
     await plane.incidents.close();
     await notifier.close();
     await plane.measuredRuns.close();
@@ -465,21 +479,6 @@ function executorService(options: ControlPlaneOptions, log: DriverLog, stores: S
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog, { stores }: StoreService): Executor {
   const onProblem = (message: string): void => log.warn(message);
   return createLocalExecutor({ onProblem, stores, ...local, homeDir: path.resolve(home) });
-}
-
-/**
- * Writes the file by which the CLI finds the control plane of a directory, with the fingerprint of the certificate that
- * the CLI accepts there. The file is replaced atomically.
- */
-function announce(home: string, url: string, tls: TlsPair | null): void {
-  const file = path.join(home, SERVER_FILE);
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(
-    draft,
-    `${JSON.stringify({ url, pid: process.pid, ...(tls === null ? {} : { certificateSha256: tls.fingerprint }) })}\n`,
-    { mode: 0o600 },
-  );
-  renameSync(draft, file);
 }
 
 function productVersion(): string {

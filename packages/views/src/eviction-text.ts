@@ -16,6 +16,7 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   budgetSpent: "the budget of its team is used up",
   scaledDown: "its endpoint needs fewer replicas",
   notReady: "it did not become ready in time",
+  restarted: "an approved proposal restarts it",
   preempted: "preempted by work of higher priority in its team",
   reclaimed: "reclaimed for a team below its entitlement",
   migrated: "migrated to free capacity",

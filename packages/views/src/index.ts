@@ -19,6 +19,8 @@ export { executorPhase, executorUse, NO_EXECUTOR_USE } from "./executor-view.ts"
 export * from "./event-title.ts";
 export { closedByText, teamSharesOf, stopReasonText, type TeamShareChange } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
+export { findingsView } from "./finding-view.ts";
+export { findWaste } from "./idle-resources.ts";
 export * from "./health-view.ts";
 export * from "./incident-view.ts";
 export * from "./knob-table.ts";

@@ -5,6 +5,7 @@ import type {
   ProposedChange,
   QuotaChange,
   Rejection,
+  RequestChange,
 } from "@headroom/model";
 import { writeInstant } from "@headroom/protocol";
 import type { Event, ProposalPhase, ProposalRule } from "@headroom/protocol";
@@ -66,7 +67,24 @@ export function proposedChangeText(change: ProposedChange, nameOf: (workloadId: 
       return `Drain node ${change.nodeId}${change.running === "requeue" ? " and queue its work again" : ", and let its work end"}`;
     case "defragment":
       return `Migrate at most ${plural(change.migrationsMax, "workload")} to gather idle accelerators`;
+    case "resume":
+      return `Resume node ${change.nodeId}`;
+    case "restart":
+      return `Restart ${nameOf(change.workloadId)} from its checkpoint`;
+    case "spares":
+      return `Keep ${plural(change.hotSpares, "hot spare")} in pool ${change.pool}`;
+    case "request":
+      return `Change the request of ${nameOf(change.workloadId)}: ${requestText(change)}`;
   }
+}
+
+function requestText({ walltimeMs, workers, minWorkers }: RequestChange): string {
+  const texts = [
+    walltimeMs === undefined ? "" : `walltime ${durationText(walltimeMs)}`,
+    workers === undefined ? "" : plural(workers, "worker"),
+    minWorkers === undefined ? "" : `at least ${plural(minWorkers, "worker")}`,
+  ].filter((text) => text !== "");
+  return texts.length === 0 ? "nothing" : texts.join(", ");
 }
 
 function quotaTexts({ guarantee, limit, userLimit, weight }: QuotaChange): readonly string[] {

@@ -1,5 +1,7 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import type { HealthFindingsOptions } from "../health/run-health-findings.ts";
+import type { HealthPolicyOptions } from "../health/run-health-policy.ts";
 import type { HealthFleetOptions } from "../health/run-health-fleet.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
 import type { HealthSlowOptions } from "../health/run-health-slow.ts";
@@ -75,6 +77,43 @@ const fleetCommand = defineCommand<HealthFleetOptions>({
   },
 });
 
+const findingsCommand = defineCommand<HealthFindingsOptions>({
+  name: "findings",
+  summary: "List what a change of the fleet answers: faulty and unsound nodes, stalled work, spares, walltimes",
+  details: `Each finding becomes a proposal, at most 20 of them open at a time. The rule of its kind decides: headroom health policy.
+
+Example:
+  headroom health findings --json`,
+  options: [{ flags: "--csv", description: "print CSV" }, jsonOption],
+  async run(context, { options }) {
+    const { runHealthFindings } = await import("../health/run-health-findings.ts");
+    return runHealthFindings(context, options);
+  },
+});
+
+const policyCommand = defineCommand<HealthPolicyOptions>({
+  name: "policy",
+  summary: "Show or set which changes of the fleet are advised, approved or automatic, and their budgets",
+  details: `Without FILE, the command prints the present rules as such a file. FILE is YAML:
+
+  kind: changePolicy
+  rules:
+    drain: { mode: automatic, perHour: 4, poolPercent: 10, expiresAfter: 1d }
+    restart: { mode: approve, ownApproval: false }
+
+Kinds and fields that the file leaves out stay as they are. docs/how-to/act-on-findings.md explains the rules.
+
+Examples:
+  headroom health policy > change-policy.yaml
+  headroom health policy change-policy.yaml --dry-run`,
+  arguments: [{ syntax: "[file]", description: "file with rules; -: standard input", complete: "file" }],
+  options: [{ flags: "--dry-run", description: "show what would change and set nothing" }, jsonOption],
+  async run(context, { args, options }) {
+    const { runHealthPolicy } = await import("../health/run-health-policy.ts");
+    return runHealthPolicy(context, args[0], options);
+  },
+});
+
 interface HealthOptions {
   readonly json?: boolean;
 }
@@ -83,7 +122,7 @@ export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
   summary: "Ask whether the control plane takes commands; find faults and slow nodes, size spares",
   details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
-  commands: [fleetCommand, readCommand, slowCommand, sparesCommand],
+  commands: [fleetCommand, findingsCommand, policyCommand, readCommand, slowCommand, sparesCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");

@@ -263,12 +263,13 @@ const qualifyCommand = defineCommand<NodesQualifyOptions>({
   name: "qualify",
   summary: "Compare nodes by result files of nccl-tests, SuperBench or dcgmi diag",
   details: `A node fails if it is clearly worse than the median of its peers, or if the suite says so. docs/how-to/qualify-nodes.md explains
-the verdicts and where the names of nodes come from. It needs no control plane.
+the verdicts and where the names of nodes come from. Without --propose it needs no control plane.
 
 Example:
   headroom nodes qualify --from results/ --json`,
   options: [
     { flags: "--from <directory>", description: "folder with the result files (required)", complete: "file" },
+    { flags: "--propose", description: "propose that drained nodes which passed all tests take work again" },
     jsonOption,
   ],
   async run(context, { options }) {

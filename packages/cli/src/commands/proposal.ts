@@ -10,7 +10,7 @@ import type {
 
 const idArgument = { syntax: "<id>", description: "id of the proposal" } as const;
 const reasonOption = { flags: "--reason <text>", description: "reason, which is recorded (default: none)" };
-const kinds = ["quota", "priority", "drain", "defragment"] as const;
+const kinds = ["quota", "priority", "drain", "defragment", "resume", "restart", "spares", "request"] as const;
 
 const listSubcommand = defineCommand<ListProposalsOptions>({
   name: "list",
@@ -48,8 +48,12 @@ Examples:
   headroom proposal create drain n7 --requeue --reason "Xid 79 twice today"
   headroom proposal create defragment --migrations 5 --reason "no empty node is left"`,
   arguments: [
-    { syntax: "<kind>", description: "quota, priority, drain or defragment", complete: kinds },
-    { syntax: "[name]", description: "the team, workload id or node that the change is about" },
+    {
+      syntax: "<kind>",
+      description: "quota, priority, drain, defragment, resume, restart, spares or request",
+      complete: kinds,
+    },
+    { syntax: "[name]", description: "the team, workload id, node or pool that the change is about" },
   ],
   options: [
     {
@@ -72,6 +76,10 @@ Examples:
     { flags: "--priority <number>", description: "of priority: new priority of the workload (default: none)" },
     { flags: "--requeue", description: "of drain: stop running work and queue it again" },
     { flags: "--migrations <count>", description: "of defragment: the most migrations (default: 10)" },
+    { flags: "--spares <count>", description: "of spares: number of hot spares of the pool (default: none)" },
+    { flags: "--walltime <duration>", description: "of request: new walltime (default: as it is)" },
+    { flags: "--workers <count>", description: "of request: new number of workers (default: as it is)" },
+    { flags: "--min-workers <count>", description: "of request: new minimum of an elastic gang (default: as it is)" },
     { flags: "--reason <text>", description: "reason, which is recorded (required)" },
     jsonOption,
   ],
@@ -102,7 +110,11 @@ Examples:
   headroom proposal rule
   headroom proposal rule drain --mode automatic --per-hour 4 --pool-percent 10`,
   arguments: [
-    { syntax: "[kind]", description: "quota, priority, drain or defragment (default: all)", complete: kinds },
+    {
+      syntax: "[kind]",
+      description: "quota, priority, drain, defragment, resume, restart, spares or request (default: all)",
+      complete: kinds,
+    },
   ],
   options: [
     {

@@ -11,6 +11,8 @@ import { printable } from "../terminal.ts";
 export interface NodesQualifyOptions {
   readonly from?: string;
   readonly json?: true;
+  /** Proposes that drained nodes which passed take work again. */
+  readonly propose?: true;
 }
 
 const DEPTH_MAX = 10;
@@ -51,7 +53,31 @@ export async function runNodesQualify(context: CommandContext, options: NodesQua
   if (problems.length > NOTES_MAX) context.note(`not read: ${problems.length - NOTES_MAX} more`);
   if (options.json === true) printJson(context, rows);
   else printTable(context, rows);
+  if (options.propose === true) await proposeReturns(context, rows);
   return rows.length === 0 ? exitCode.failed : exitCode.ok;
+}
+
+/**
+ * A node that has passed a test and failed none is proven. Only nodes that are drained now are proposed: the others take
+ * work already, or are lost.
+ */
+async function proposeReturns(context: CommandContext, rows: readonly Qualified[]): Promise<void> {
+  const client = await context.connect();
+  for (const [node, tests] of Map.groupBy(rows, (row) => row.node)) {
+    const passed = tests.filter(({ verdict }) => verdict === "pass").length;
+    const others = tests.filter(({ verdict }) => verdict === "fail" || verdict === "unknown").length;
+    const known = await client.getNode(node).catch(() => null);
+    if (known === null || !known.draining || known.health === "lost") continue;
+    if (passed === 0 || others > 0) {
+      context.note(`${printable(node)} stays drained: ${passed} tests passed, ${others} failed or are unknown`);
+      continue;
+    }
+    const change = { kind: "resume", nodeId: node } as const;
+    const ground = [{ measure: "tests passed", value: passed, unit: "" }];
+    const reason = `it passed ${passed} tests of its qualification and failed none`;
+    const { sentence } = await client.createProposal({ change, reason, ground });
+    context.note(printable(sentence));
+  }
 }
 
 /** The files under the folder, by path. Links are not followed. */

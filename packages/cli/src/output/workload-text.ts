@@ -189,6 +189,7 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   budgetSpent: "the budget of its team was used up",
   scaledDown: "its endpoint needs fewer replicas",
   notReady: "it did not become ready in time",
+  restarted: "an approved proposal restarted it",
   nodeLost: "a node was lost",
   preempted: "preempted by work of higher priority in its team",
   reclaimed: "preempted by another team within its entitlement",

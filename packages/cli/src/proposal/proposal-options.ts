@@ -10,11 +10,24 @@ export interface ChangeOptions {
   readonly priority?: string;
   readonly requeue?: boolean;
   readonly migrations?: string;
+  readonly spares?: string;
+  readonly walltime?: string;
+  readonly workers?: string;
+  readonly minWorkers?: string;
 }
 
 type Change = ProposalRequestInput["change"];
 
-export const proposalKindNames = ["quota", "priority", "drain", "defragment"] as const;
+export const proposalKindNames = [
+  "quota",
+  "priority",
+  "drain",
+  "defragment",
+  "resume",
+  "restart",
+  "spares",
+  "request",
+] as const;
 
 /** The change by its kind, the name that follows it, and the options of the kind. */
 export async function changeOf(kind: string, name: string | undefined, options: ChangeOptions): Promise<Change> {
@@ -38,6 +51,18 @@ export async function changeOf(kind: string, name: string | undefined, options: 
         kind: "defragment",
         ...(options.migrations === undefined ? {} : { migrationsMax: wholeNumber(options.migrations, "--migrations") }),
       };
+    case "resume":
+      return { kind: "resume", nodeId: named(name, "resume n1") };
+    case "restart":
+      return { kind: "restart", workloadId: named(name, "restart w12") };
+    case "spares":
+      return {
+        kind: "spares",
+        pool: named(name, "spares h100 --spares 2"),
+        hotSpares: wholeNumber(options.spares ?? "", "--spares"),
+      };
+    case "request":
+      return requestChange(named(name, "request w12 --walltime 4h"), options);
     default:
       throw new CliError(`expected one of ${proposalKindNames.join(", ")}, got ${kind}`, exitCode.usage);
   }
@@ -46,6 +71,26 @@ export async function changeOf(kind: string, name: string | undefined, options: 
 function named(name: string | undefined, example: string): string {
   if (name !== undefined) return name;
   throw new CliError(`state what the change is about: headroom proposal create ${example}`, exitCode.usage);
+}
+
+async function requestChange(workloadId: string, { walltime, workers, minWorkers }: ChangeOptions): Promise<Change> {
+  if (walltime === undefined && workers === undefined && minWorkers === undefined)
+    throw new CliError("state what changes: --walltime DURATION, --workers or --min-workers", exitCode.usage);
+  return {
+    kind: "request",
+    workloadId,
+    ...(walltime === undefined ? {} : { walltimeMs: await durationOf(walltime, "--walltime", 1_000) }),
+    ...(workers === undefined ? {} : { workers: wholeNumber(workers, "--workers") }),
+    ...(minWorkers === undefined ? {} : { minWorkers: wholeNumber(minWorkers, "--min-workers") }),
+  };
+}
+
+/** `minMs`: the shortest duration that the option takes. */
+export async function durationOf(text: string, option: string, minMs: number): Promise<number> {
+  const { DURATION_MS_MAX, readDuration } = await import("@headroom/protocol");
+  const reading = readDuration(text, { min: minMs, max: DURATION_MS_MAX });
+  if (reading.ok) return reading.value;
+  throw new CliError(`${option}: ${reading.message}`, exitCode.usage);
 }
 
 async function quotaChange(team: string, options: ChangeOptions): Promise<Change> {

@@ -7,7 +7,7 @@ import { instant, plural } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
-import { changeOf, proposalKindNames, wholeNumber } from "./proposal-options.ts";
+import { changeOf, durationOf, proposalKindNames, wholeNumber } from "./proposal-options.ts";
 import type { ChangeOptions } from "./proposal-options.ts";
 
 export interface ListProposalsOptions {
@@ -173,13 +173,8 @@ async function ruleChanges({
     ...(ownApproval === undefined ? {} : { ownApproval: ownApproval === "yes" }),
     ...(perHour === undefined ? {} : { perHourMax: wholeNumber(perHour, "--per-hour") }),
     ...(poolPercent === undefined ? {} : { poolPercentPerHourMax: wholeNumber(poolPercent, "--pool-percent") }),
-    ...(expiresAfter === undefined ? {} : { expiresAfterMs: await durationOf(expiresAfter) }),
+    ...(expiresAfter === undefined
+      ? {}
+      : { expiresAfterMs: await durationOf(expiresAfter, "--expires-after", 60_000) }),
   };
-}
-
-async function durationOf(text: string): Promise<number> {
-  const { DURATION_MS_MAX, readDuration } = await import("@headroom/protocol");
-  const reading = readDuration(text, { min: 60_000, max: DURATION_MS_MAX });
-  if (reading.ok) return reading.value;
-  throw new CliError(`--expires-after: ${reading.message}`, exitCode.usage);
 }

@@ -166,6 +166,7 @@ type Reading = Pick<
   | "listIncidents"
   | "getIncident"
   | "fleetHealth"
+  | "listFindings"
   | keyof ProposalReading
   | keyof PipelineReading
   | "listArtifacts"

@@ -6,7 +6,7 @@ import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-type IncidentReading = Pick<HeadroomClient, "listIncidents" | "getIncident" | "fleetHealth">;
+type IncidentReading = Pick<HeadroomClient, "listIncidents" | "getIncident" | "fleetHealth" | "listFindings">;
 type IncidentCommands = Pick<HeadroomClient, "annotateIncident" | "reportFaults">;
 type IncidentWorld = Pick<DemoWorld, "engine" | "incidents" | "nowMs">;
 
@@ -23,6 +23,8 @@ export const incidentReading = (world: IncidentWorld): IncidentReading => ({
   },
   getIncident: async (id) => shown(world, id),
   fleetHealth: async () => views.healthSummary(world.engine, world.incidents, world.nowMs),
+  // Proposals of findings are the server's work; the demo has none.
+  listFindings: async () => ({ items: [] }),
 });
 
 export const incidentCommands = (world: IncidentWorld, run: DemoWorld["command"]): IncidentCommands => ({

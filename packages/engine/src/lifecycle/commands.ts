@@ -19,6 +19,7 @@ import { createProposal, decideProposal, setProposalRule, simulateProposal } fro
 import { removeNode, removePool, removeSite } from "./remove.ts";
 import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
+import { restartWorkload } from "./restart-workload.ts";
 import { stopTask } from "./stop-task.ts";
 import {
   cancelPipelineRun,
@@ -98,6 +99,8 @@ function decide(batch: Batch, command: Command): Decision {
       return removeTeam(batch, command);
     case "drainNode":
       return drainNode(batch, command);
+    case "restartWorkload":
+      return restartWorkload(batch, command);
     case "resumeNode":
       return resumeNode(batch, command);
     case "removeNode":

@@ -16,6 +16,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { planApply } from "./apply-documents.ts";
 import { budgetRefusal, proposalRuleOf } from "./change-budget.ts";
 import { planChange } from "./change-workload.ts";
+import { restartRefusal } from "./restart-workload.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { commandOfChange } from "./proposed-changes.ts";
@@ -33,7 +34,7 @@ export function createProposal(batch: Batch, command: ProposalCommandOf<"createP
   const { expiresAfterMs } = proposalRuleOf(state, change.kind);
   const named = agent === undefined ? {} : { agent };
   const spec = { id, change, team: teamOfChange(state, change), actor, ...named, reason, ground };
-  batch.emit({ kind: "proposalCreated", version: 1, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
+  batch.emit({ kind: "proposalCreated", version: 2, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
   return done({ kind: "proposalSet", id, phase: "advised" });
 }
 
@@ -57,7 +58,8 @@ function creationRefusal(
 /** The team whose readers see the proposal. */
 function teamOfChange({ workloads }: ReadonlyState, change: ProposedChange): TeamName | null {
   if (change.kind === "quota") return change.team;
-  if (change.kind === "priority") return workloads.get(change.workloadId)?.spec.team ?? null;
+  if (change.kind === "priority" || change.kind === "restart" || change.kind === "request")
+    return workloads.get(change.workloadId)?.spec.team ?? null;
   return null;
 }
 
@@ -65,10 +67,12 @@ function teamOfChange({ workloads }: ReadonlyState, change: ProposedChange): Tea
 export function changeRefusal(world: World, change: ProposedChange, nowMs: number): Rejection | null {
   const { state } = world;
   if (change.kind === "quota" && !state.teams.has(change.team)) return { code: "unknownTeam", team: change.team };
+  if (change.kind === "spares" && !state.pools.has(change.pool)) return { code: "unknownPool", pool: change.pool };
   const body = commandOfChange(state, change);
   if (body === null) return null;
-  if (body.kind === "drainNode")
+  if (body.kind === "drainNode" || body.kind === "resumeNode")
     return state.nodes.has(body.nodeId) ? null : { code: "unknownNode", nodeId: body.nodeId };
+  if (body.kind === "restartWorkload") return restartRefusal(world, body.workloadId);
   const decision =
     body.kind === "apply" ? planApply(world, body, nowMs) : planChange(world, body.workloadId, body.changes);
   return decision.kind === "refused" ? decision.rejection : null;
@@ -124,6 +128,6 @@ export function approvalRefusal(
 
 export function setProposalRule(batch: Batch, { rule, actor }: ProposalCommandOf<"setProposalRule">): Decision {
   if (canonicalJson(proposalRuleOf(batch.world.state, rule.kind)) !== canonicalJson(rule))
-    batch.emit({ kind: "proposalRuleSet", version: 1, atMs: batch.nowMs, rule, actor });
+    batch.emit({ kind: "proposalRuleSet", version: 2, atMs: batch.nowMs, rule, actor });
   return done({ kind: "proposalRuleSet", of: rule.kind });
 }

@@ -6,7 +6,7 @@ import { teamWithQuota, unreachable } from "@headroom/model";
 import type { Command, ProposedChange } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
-type ChangeCommandKind = "apply" | "changeWorkload" | "drainNode";
+type ChangeCommandKind = "apply" | "changeWorkload" | "drainNode" | "resumeNode" | "restartWorkload";
 
 export type ChangeCommandBody = {
   [Kind in ChangeCommandKind]: Omit<
@@ -15,9 +15,9 @@ export type ChangeCommandBody = {
   >;
 }[ChangeCommandKind];
 
-/** `null`: the team does not exist, or the change is a phase of the round (`defragment`). */
+/** `null`: the team or the pool does not exist, or the change is a phase of the round (`defragment`). */
 export function commandOfChange(
-  { teams }: Pick<ReadonlyState, "teams">,
+  { teams, pools }: Pick<ReadonlyState, "teams" | "pools">,
   change: ProposedChange,
 ): ChangeCommandBody | null {
   switch (change.kind) {
@@ -32,6 +32,21 @@ export function commandOfChange(
       return { kind: "drainNode", nodeId: change.nodeId, running: change.running };
     case "defragment":
       return null;
+    case "resume":
+      return { kind: "resumeNode", nodeId: change.nodeId };
+    case "restart":
+      return { kind: "restartWorkload", workloadId: change.workloadId };
+    case "spares": {
+      const pool = pools.get(change.pool);
+      if (pool === undefined) return null;
+      const { hotSpares: _former, ...plain } = pool;
+      const changed = change.hotSpares === 0 ? plain : { ...plain, hotSpares: change.hotSpares };
+      return { kind: "apply", sites: [], pools: [changed], teams: [], workloads: [] };
+    }
+    case "request": {
+      const { kind: _kind, workloadId, ...changes } = change;
+      return { kind: "changeWorkload", workloadId, changes };
+    }
     default:
       return unreachable(change);
   }

@@ -9,7 +9,8 @@ import { apply } from "../lifecycle/apply-documents.ts";
 import { changeWorkload } from "../lifecycle/change-workload.ts";
 import { proposalRuleOf } from "../lifecycle/change-budget.ts";
 import type { Decision } from "../lifecycle/decision.ts";
-import { drainNode } from "../lifecycle/govern.ts";
+import { drainNode, resumeNode } from "../lifecycle/govern.ts";
+import { restartWorkload } from "../lifecycle/restart-workload.ts";
 import { approvalRefusal, changeRefusal } from "../lifecycle/proposals.ts";
 import { commandOfChange } from "../lifecycle/proposed-changes.ts";
 import type { ChangeCommandBody } from "../lifecycle/proposed-changes.ts";
@@ -73,6 +74,10 @@ function decisionOf(
       return changeWorkload(batch, { ...common, ...body });
     case "drainNode":
       return drainNode(batch, { ...common, ...body });
+    case "resumeNode":
+      return resumeNode(batch, { ...common, ...body });
+    case "restartWorkload":
+      return restartWorkload(batch, { ...common, ...body });
     default:
       return unreachable(body);
   }

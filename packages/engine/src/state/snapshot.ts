@@ -2,7 +2,16 @@
  * Writes the state as bytes (UTF-8 JSON with a format number), and reads it back, for snapshots and forks. Indexes are
  * not included; they are rebuilt.
  */
-import { IdMap, artifactKey, isWaiting, InvariantError, jsonBytes, parseJsonBytes, utf8Decode } from "@headroom/model";
+import {
+  IdMap,
+  artifactKey,
+  isLaterProposalKind,
+  isWaiting,
+  InvariantError,
+  jsonBytes,
+  parseJsonBytes,
+  utf8Decode,
+} from "@headroom/model";
 import type { PipelineSpec } from "@headroom/model";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
@@ -14,7 +23,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 18;
+const SNAPSHOT_FORMAT = 19;
+
+/** The format of a state without proposals to resume, restart, or change spares or requests. */
+const FORMAT_WITHOUT_REMEDIES = 18;
 
 /** The format of a state in which no endpoint has an overflow. */
 const FORMAT_WITHOUT_OVERFLOWS = 17;
@@ -59,7 +71,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasOverflows(state)) return SNAPSHOT_FORMAT;
+  if (hasRemedies(state)) return SNAPSHOT_FORMAT;
+  if (hasOverflows(state)) return FORMAT_WITHOUT_REMEDIES;
   if (hasOrderIds(state)) return FORMAT_WITHOUT_OVERFLOWS;
   if (isTriggered(state)) return FORMAT_WITHOUT_ORDER_IDS;
   if (hasRollouts(state)) return FORMAT_WITHOUT_TRIGGERS;
@@ -84,6 +97,13 @@ const hasOrderIds = ({ capacityOrders }: State): boolean =>
   [...capacityOrders.values()].some(
     ({ automatic }) => automatic?.requestId !== undefined || automatic?.missingCount !== undefined,
   );
+
+function hasRemedies({ proposals, proposalRules, attempts }: State): boolean {
+  for (const { change } of proposals.values()) if (isLaterProposalKind(change.kind)) return true;
+  for (const kind of proposalRules.keys()) if (isLaterProposalKind(kind)) return true;
+  for (const { stop } of attempts.values()) if (stop?.reason === "restarted") return true;
+  return false;
+}
 
 /** Whether a pipeline has a trigger, or a step, that an older release would take for another one. */
 function isTriggered({ pipelines, pipelineRuns }: State): boolean {

@@ -18,6 +18,7 @@ const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   reclaimed: true,
   migrated: true,
   nodeDrained: true,
+  restarted: true,
   incomplete: false,
   cancelled: false,
   walltimeExceeded: false,

@@ -1,10 +1,10 @@
 /** Part of the recorded journal: proposals from the advice to the score, and those that end before. */
-import { nodeId, teamName, usualProposalRules } from "@headroom/model";
+import { nodeId, poolName, teamName, usualProposalRules } from "@headroom/model";
 import type { Command, ProposedChange, SimulatedStart } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, team } from "../lab/make.ts";
 import { simulated } from "../lab/proposals.ts";
-import { submit } from "./life-lines.ts";
+import { exited, code, running, submit } from "./life-lines.ts";
 
 const lead = { actor: "lead" } as const;
 const drain = (id: string): ProposedChange => ({ kind: "drain", nodeId: nodeId(id), running: "wait" });
@@ -53,4 +53,24 @@ export function endProposals(drive: Drive): void {
   drive.receive(command({ kind: "setProposalRule", rule: { ...usualProposalRules.quota, expiresAfterMs: 60_000 } }));
   propose(drive, { kind: "quota", team: teamName("asks"), weight: 2 });
   drive.passTo(drive.nowMs + 61_000);
+  remedy(drive);
+}
+
+/** A drained node that passed its tests is resumed, work is restarted, and spares and a request change. */
+function remedy(drive: Drive): void {
+  const free = { gang: { accelerators: 0, workers: 1 }, acceleratorTypes: [] };
+  drive.receive(submit("stalls", { ...free, walltimeMs: 3_600_000 }));
+  const stalls = [...drive.engine.state.workloads.values()].find(({ spec }) => spec.name === "stalls");
+  if (stalls === undefined) throw new Error("no workload stalls");
+  const { id: workloadId } = stalls;
+  drive.receive(running(`${workloadId}.1`));
+  const changes: readonly ProposedChange[] = [
+    { kind: "resume", nodeId: nodeId("n191") },
+    { kind: "spares", pool: poolName("P100"), hotSpares: 1 },
+    { kind: "request", workloadId, walltimeMs: 60_000 },
+    { kind: "restart", workloadId },
+  ];
+  for (const change of changes) drive.receive({ ...decide(propose(drive, change), "approve"), ...lead });
+  drive.receive(exited(`${workloadId}.1`, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
+  drive.receive(exited(`${workloadId}.2`, code(0, 0)));
 }

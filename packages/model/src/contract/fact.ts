@@ -23,6 +23,8 @@ const CHANGED_VERSIONS = {
   checkpointWaitEnded: 2,
   capacityOrderDecided: 2,
   capacityOrderFailed: 2,
+  proposalCreated: 2,
+  proposalRuleSet: 2,
 } as const;
 
 export interface Fact<Kind extends string> {

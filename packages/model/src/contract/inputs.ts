@@ -151,6 +151,11 @@ export type Command =
    * the work finish.
    */
   | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })
+  /**
+   * Stops the running attempts of a workload and puts its tasks back in the queue. They go on from their checkpoint. Only
+   * proposals make it.
+   */
+  | (CommandCommon & { readonly kind: "restartWorkload"; readonly workloadId: WorkloadId })
   /** Allows new work on a drained node, and cancels the removal of a node whose pool stays. */
   | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
   /** Removes a node from the fleet. If its executor reports the node later, the node joins as a new one. */

@@ -37,6 +37,8 @@ export type CommandResult =
   | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
   | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
+  /** `attempts`: number of attempts that are stopped. */
+  | { readonly kind: "workloadRestarting"; readonly workloadId: WorkloadId; readonly attempts: number }
   | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
   /** `workloads`: number of workloads that are stopped and requeued first. 0: the removal is complete. */
   | { readonly kind: "nodeRemoved"; readonly nodeId: NodeId; readonly workloads: number }

@@ -37,7 +37,7 @@ export interface Nomination {
 
 /**
  * Reason for stopping an attempt before it ends by itself. `scaledDown`: its endpoint needs fewer replicas. `notReady`:
- * the replica did not become ready in time.
+ * the replica did not become ready in time. `restarted`: a proposal to restart the workload was approved.
  */
 export type StopReason =
   | "cancelled"
@@ -47,6 +47,7 @@ export type StopReason =
   | "budgetSpent"
   | "scaledDown"
   | "notReady"
+  | "restarted"
   | EvictionReason;
 
 /**

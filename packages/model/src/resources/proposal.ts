@@ -2,10 +2,19 @@
  * A proposal: a change that somebody asks for and somebody else decides. It is advised, simulated, approved or rejected,
  * acted on, and scored. A rule for each kind of change says who decides, and how many such changes an hour may be made.
  */
-import type { NodeId, TeamName, WorkloadId } from "./ids.ts";
+import type { NodeId, PoolName, TeamName, WorkloadId } from "./ids.ts";
 import type { Amounts, Team } from "./team.ts";
 
-export const PROPOSAL_KINDS = ["quota", "priority", "drain", "defragment"] as const;
+export const PROPOSAL_KINDS = [
+  "quota",
+  "priority",
+  "drain",
+  "defragment",
+  "resume",
+  "restart",
+  "spares",
+  "request",
+] as const;
 export type ProposalKind = (typeof PROPOSAL_KINDS)[number];
 
 /** New amounts by resource; `null`: the entry of the resource is removed. Other resources stay as they are. */
@@ -25,7 +34,26 @@ export type ProposedChange =
   /** The node takes no new work. `requeue`: its running work is stopped and queued again. */
   | { readonly kind: "drain"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" }
   /** At most this number of migrations, each worth its loss under the rules of defragmentation. */
-  | { readonly kind: "defragment"; readonly migrationsMax: number };
+  | { readonly kind: "defragment"; readonly migrationsMax: number }
+  /** A drained node takes work again, for example because it passed its tests. */
+  | { readonly kind: "resume"; readonly nodeId: NodeId }
+  /** Running attempts of the workload are stopped, after a checkpoint where they write one, and queued again. */
+  | { readonly kind: "restart"; readonly workloadId: WorkloadId }
+  /** Number of hot spares of a pool. */
+  | { readonly kind: "spares"; readonly pool: PoolName; readonly hotSpares: number }
+  | ({ readonly kind: "request"; readonly workloadId: WorkloadId } & RequestChange);
+
+/** Other amounts that a workload requests. Absent fields stay as they are. */
+export interface RequestChange {
+  readonly walltimeMs?: number;
+  readonly workers?: number;
+  readonly minWorkers?: number;
+}
+
+/** Kinds that came with version 2 of `proposalCreated`. A snapshot that has one has a newer format. */
+const LATER_KINDS: ReadonlySet<ProposalKind> = new Set(["resume", "restart", "spares", "request"]);
+
+export const isLaterProposalKind = (kind: ProposalKind): boolean => LATER_KINDS.has(kind);
 
 /** A number that speaks for the change, such as a node's slowdown, in thousandths of its unit. */
 export interface ProposalGround {
@@ -137,7 +165,8 @@ export interface ProposalRule {
   readonly poolPercentPerHourMax: number;
 }
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const rule = (kind: ProposalKind, expiresAfterMs: number, perHourMax: number): ProposalRule => ({
   kind,
@@ -154,6 +183,10 @@ export const usualProposalRules: Readonly<Record<ProposalKind, ProposalRule>> = 
   priority: rule("priority", 7 * DAY_MS, 60),
   drain: rule("drain", DAY_MS, 4),
   defragment: rule("defragment", DAY_MS, 1),
+  resume: rule("resume", 7 * DAY_MS, 60),
+  restart: rule("restart", 6 * HOUR_MS, 4),
+  spares: rule("spares", 7 * DAY_MS, 4),
+  request: rule("request", 7 * DAY_MS, 60),
 };
 
 export const isProposalOpen = ({ phase }: Pick<Proposal, "phase">): boolean =>

@@ -16,6 +16,7 @@ import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { ExecSessions } from "../exec/exec-sessions.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
+import type { RemedyService } from "../remedies/remedy-service.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
 import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -41,6 +42,7 @@ export interface ControlPlane {
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;
+  readonly remedies: RemedyService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly execs: ExecSessions;

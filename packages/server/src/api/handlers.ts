@@ -85,7 +85,7 @@ import {
   withdrawProposal,
 } from "./proposals.ts";
 import { pipelineHandlers } from "./pipelines.ts";
-import { annotateIncident, fleetHealth, getIncident, listIncidents, reportFaults } from "./incidents.ts";
+import { annotateIncident, fleetHealth, getIncident, listFindings, listIncidents, reportFaults } from "./incidents.ts";
 import { removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
@@ -351,6 +351,7 @@ export const handlers: Handlers = {
   getIncident,
   annotateIncident,
   fleetHealth,
+  listFindings,
   reportFaults,
   createCapacityOrder,
   advanceCapacityOrder,

@@ -3,7 +3,7 @@ import type { IncidentAnnotation, NodeId } from "@headroom/model";
 import type { IncidentFacts } from "@headroom/health";
 import { refuse } from "@headroom/protocol";
 import type { Incident } from "@headroom/protocol";
-import { healthSummary, incidentList, incidentView } from "@headroom/views";
+import { findingsView, healthSummary, incidentList, incidentView } from "@headroom/views";
 import { readableTeams } from "../auth/team-tree.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call } from "./calls.ts";
@@ -42,6 +42,14 @@ function annotationOf(body: Call<"annotateIncident">["body"], nowMs: number): In
 
 export const fleetHealth = ({ driver, incidents, nowMs }: ControlPlane): Promise<Answer<"fleetHealth">> =>
   driver.read((engine) => healthSummary(engine, incidents.fold, nowMs()));
+
+export const listFindings = (
+  { driver, remedies }: ControlPlane,
+  { principal }: Call<"listFindings">,
+): Promise<Answer<"listFindings">> =>
+  driver.read(({ state }) => ({
+    items: findingsView(state, remedies.findings(state), readableTeams(state, principal)),
+  }));
 
 export async function reportFaults(plane: ControlPlane, call: Call<"reportFaults">): Promise<Answer<"reportFaults">> {
   const { id } = call.params;

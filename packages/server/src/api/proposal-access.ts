@@ -75,13 +75,17 @@ export function ofProposed(
   switch (change.kind) {
     case "quota":
       return ofTeam(change.team as TeamName, () => rejected({ code: "unknownTeam", team: change.team }));
-    case "priority": {
+    case "priority":
+    case "restart":
+    case "request": {
       const { workloadId } = change;
       const team = state.workloads.get(workloadId as WorkloadId)?.spec.team ?? ("" as TeamName);
       return ofTeam(team, () => rejected({ code: "unknownWorkload", workloadId }));
     }
     case "drain":
     case "defragment":
+    case "resume":
+    case "spares":
       return [ofFleet(permission, principal, change.kind)];
   }
 }

@@ -1,20 +1,11 @@
 /** Proposals: a user proposes, the server simulates, another user decides. */
 import * as catalogue from "@headroom/perf/accelerator-types";
-import type { ProposalEffect } from "@headroom/model";
 import { ProblemError } from "@headroom/protocol";
 import type { Proposal } from "@headroom/protocol";
-import {
-  PROPOSAL_HORIZON_MS,
-  changedRule,
-  effectOfDefragmentation,
-  effectOfWhatIf,
-  engineChange,
-  engineGround,
-  proposalView,
-  rejectionProblem,
-} from "@headroom/views";
+import { changedRule, engineChange, engineGround, proposalView, rejectionProblem } from "@headroom/views";
 import type { Principal } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
+import { effectOfProposal } from "../remedies/proposal-effect.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call, Gone } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -62,23 +53,9 @@ export async function simulateProposal(
 }
 
 async function simulate(plane: ControlPlane, id: string, actor: string, gone: AbortSignal): Promise<void> {
-  const effect = await effectOf(plane, id, actor, gone);
+  const effect = await effectOfProposal(plane, id, { actor, gone });
   const wanted = { kind: "simulateProposal", id, effect } as const;
   await command(plane, { actor, idempotencyKey: null }, wanted, "proposalSet");
-}
-
-async function effectOf(plane: ControlPlane, id: string, actor: string, gone: AbortSignal): Promise<ProposalEffect> {
-  const { driver, forecast } = plane;
-  const change = await driver.read(({ state }) => state.proposals.get(id)?.change ?? null);
-  if (change === null) throw noProposal(id);
-  if (change.kind === "defragment") {
-    const answer = await forecast.ask({ kind: "defragmentation" }, actor, gone);
-    return effectOfDefragmentation(answer, change.migrationsMax, plane.nowMs());
-  }
-  const none = { loseNodes: [], addNodes: [], teams: [], policy: null };
-  const question = { kind: "whatIf", horizonMs: PROPOSAL_HORIZON_MS, arrivals: "recorded" } as const;
-  const answer = await forecast.whatIf(() => ({ ...question, change: { ...none, proposed: [change] } }), actor, gone);
-  return effectOfWhatIf(answer, plane.nowMs());
 }
 
 export async function decideProposal(plane: ControlPlane, call: Call<"decideProposal">): Promise<Proposal> {

@@ -38,16 +38,23 @@ function creation(luck: Luck, state: ReadonlyState, common: Common): Command | n
   return change === null ? null : { ...common, kind: "createProposal", change, reason: "random", ground };
 }
 
-function randomChange(luck: Luck, { nodes, teams, workloads }: ReadonlyState): ProposedChange | null {
+function randomChange(luck: Luck, { nodes, pools, teams, workloads }: ReadonlyState): ProposedChange | null {
   const kind = luck.pick(PROPOSAL_KINDS);
   if (kind === "defragment") return { kind, migrationsMax: luck.between(1, 3) };
   if (kind === "quota") return { kind, team: luck.pick([...teams.keys()]), weight: luck.between(1, 9) };
+  if (kind === "spares")
+    return pools.size === 0 ? null : { kind, pool: luck.pick([...pools.keys()]), hotSpares: luck.below(2) };
+  if (kind === "resume") return nodes.size === 0 ? null : { kind, nodeId: luck.pick([...nodes.keys()]) };
   if (kind === "drain") {
     if (nodes.size === 0) return null;
     return { kind, nodeId: luck.pick([...nodes.keys()]), running: luck.pick<"wait" | "requeue">(["wait", "requeue"]) };
   }
   const open = [...workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
-  return open.length === 0 ? null : { kind, workloadId: luck.pick(open).id, priority: luck.between(-5, 5) };
+  if (open.length === 0) return null;
+  const { id, spec } = luck.pick(open);
+  if (kind === "restart") return { kind, workloadId: id };
+  if (kind === "request") return { kind, workloadId: id, workers: luck.between(1, 2 * spec.gang.workers) };
+  return { kind, workloadId: id, priority: luck.between(-5, 5) };
 }
 
 function effectOf({ nowMs, workloads }: ReadonlyState): Extract<Command, { kind: "simulateProposal" }>["effect"] {

@@ -49,6 +49,7 @@ const stopWords = {
   incomplete: "Too few workers left",
   scaledDown: "Its endpoint needs fewer replicas",
   notReady: "Not ready in time",
+  restarted: "Stopped for a restart",
   budgetSpent: "Its team's budget is used up",
 } as const satisfies Record<StopReason, string>;
 

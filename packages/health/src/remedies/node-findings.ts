@@ -1,0 +1,67 @@
+/** Nodes to quarantine: those with critical faults, and those that were lost again and again. */
+import type { Node, NodeId } from "@headroom/model";
+import type { Failure } from "../incidents/failure.ts";
+import type { IncidentFacts } from "../incidents/incident-fold.ts";
+import { ground, shortReason } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+
+const DAY_MS = 86_400_000;
+/** Losses within a day from which on a node counts as unsound. Slurm and Kubernetes let such nodes return each time. */
+const LOSSES_MIN = 3;
+
+type NodeInService = Pick<Node, "draining" | "removal" | "health" | "acceleratorCount">;
+
+/** Findings about nodes that are in service. A lost or drained node is out of service already. */
+export function nodeFindings(
+  incidents: readonly IncidentFacts[],
+  nodes: ReadonlyMap<NodeId, NodeInService>,
+  nowMs: number,
+): readonly Finding[] {
+  const losses = new Map<NodeId, Failure[]>();
+  const faulty = new Map<NodeId, { readonly failure: Failure; readonly incident: IncidentFacts }>();
+  for (const incident of incidents)
+    for (const failure of incident.failures) {
+      const { node, isLost, backAtMs, atMs } = failure;
+      if (node === "" || !isInService(nodes.get(node))) continue;
+      if (isLost && atMs > nowMs - DAY_MS) losses.set(node, [...(losses.get(node) ?? []), failure]);
+      if (!isLost && backAtMs === null) faulty.set(node, { failure, incident });
+    }
+  const found = [...faulty].map(([node, { failure, incident }]) => faultFinding(node, failure, incident));
+  for (const [node, failures] of losses)
+    if (failures.length >= LOSSES_MIN && !faulty.has(node)) found.push(lossFinding(node, failures));
+  return found;
+}
+
+const isInService = (node: NodeInService | undefined): boolean =>
+  node !== undefined && node.health === "up" && !node.draining && node.removal === undefined;
+
+function faultFinding(node: NodeId, failure: Failure, { id, failures }: IncidentFacts): Finding {
+  const { sequence, atMs, codes, detail, alerts, accelerators } = failure;
+  return {
+    id: `fault:${node}:${sequence}`,
+    kind: "fault",
+    sinceMs: atMs,
+    change: { kind: "drain", nodeId: node, running: "requeue" },
+    team: null,
+    reason: shortReason(`${detail} (${codes.join(", ")}), incident ${id}`),
+    ground: [
+      ground("reports", alerts),
+      ground("accelerators of the node", accelerators),
+      ground("nodes of the incident", failures.length),
+    ],
+  };
+}
+
+function lossFinding(node: NodeId, failures: readonly Failure[]): Finding {
+  const newest = Math.max(...failures.map(({ atMs }) => atMs));
+  const hit = failures.reduce((sum, { hits }) => sum + hits.length, 0);
+  return {
+    id: `repeatedLoss:${node}:${newest}`,
+    kind: "repeatedLoss",
+    sinceMs: newest,
+    change: { kind: "drain", nodeId: node, running: "requeue" },
+    team: null,
+    reason: shortReason(`${node} was lost ${failures.length} times within a day: ${failures.at(-1)?.detail ?? ""}`),
+    ground: [ground("losses", failures.length, "per day"), ground("attempts hit", hit)],
+  };
+}

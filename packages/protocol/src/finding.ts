@@ -1,0 +1,35 @@
+/** Findings about the fleet, each with the change that answers it and the proposal that was made of it. */
+import { z } from "zod";
+import { instantMs } from "@headroom/spec";
+import { groundMeasures, proposalPhase, recordedProposedChange } from "./proposal.ts";
+
+export const findingKind = z.enum(["fault", "repeatedLoss", "stall", "spares", "walltime"]).meta({
+  id: "FindingKind",
+  description:
+    "`fault`: critical faults of a node. `repeatedLoss`: a node that was lost again and again. `stall`: work without progress. `spares`: too few hot spares. `walltime`: far more time requested than similar work took.",
+});
+
+const finding = z
+  .object({
+    id: z.string(),
+    kind: findingKind,
+    sinceMs: instantMs,
+    sentence: z.string(),
+    team: z.string().nullable().meta({ description: "null: the finding is about the fleet." }),
+    change: recordedProposedChange,
+    remedy: z.string().meta({ description: "The change in words." }),
+    ground: groundMeasures,
+    proposal: z
+      .object({ id: z.string(), phase: proposalPhase })
+      .nullable()
+      .meta({ description: "null: no proposal yet; at most 20 of them are open at a time." }),
+  })
+  .meta({ id: "Finding" });
+
+export const findingList = z.object({ items: z.array(finding) }).meta({
+  id: "FindingList",
+  description: "At most 1,000 findings.",
+});
+
+export type Finding = z.output<typeof finding>;
+export type FindingList = z.output<typeof findingList>;

@@ -1,0 +1,175 @@
+/**
+ * Makes proposals of findings: the one place at which the control plane asks for changes of the fleet by itself. It only
+ * asks. The engine decides by the rule of the kind (advise, approve, automatic) and within its budget of change, so any
+ * number of findings at a time changes no more than the budget allows.
+ */
+import type { Engine, ReadonlyState } from "@headroom/engine";
+import { StallWatch, nodeFindings } from "@headroom/health";
+import type { Finding, WatchedAttempt } from "@headroom/health";
+import { canonicalJson, isProposalOpen } from "@headroom/model";
+import type { Proposal } from "@headroom/model";
+import type { DriverLog } from "../driver/driver-log.ts";
+import type { Driver } from "../driver/driver.ts";
+import { messageOf } from "../executors/within.ts";
+import type { IncidentService } from "../incidents/incident-service.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { slowFindings, watchedAttempts } from "./fleet-findings.ts";
+import { effectOfProposal } from "./proposal-effect.ts";
+import type { EffectParts } from "./proposal-effect.ts";
+
+const LOOK_EVERY_MS = 1_000;
+/** Spares and walltimes change in hours, and their rules read the whole history. */
+const SLOW_LOOK_EVERY_MS = 600_000;
+/** Proposals of the service that are open at a time. The findings behind them wait. */
+const OPEN_MAX = 20;
+/** New proposals in one look: each costs a simulation. */
+const NEW_AT_ONCE = 4;
+const ACTOR = "headroom";
+const AGENT = "health";
+
+interface RemedyParts extends EffectParts {
+  readonly driver: Pick<Driver, "read" | "command" | "status">;
+  readonly incidents: Pick<IncidentService, "fold">;
+  readonly telemetry: Pick<Telemetry, "newest">;
+  readonly log: DriverLog;
+}
+
+/** A finding with the proposal that was made of it; `null`: none yet. */
+export interface FollowedFinding {
+  readonly finding: Finding;
+  readonly proposal: Proposal | null;
+}
+
+export class RemedyService {
+  readonly #parts: RemedyParts;
+  readonly #stalls = new StallWatch();
+  readonly #closing = new AbortController();
+  #findings: readonly Finding[] = [];
+  #slow: readonly Finding[] = [];
+  #slowLookAtMs = 0;
+  /** Sequence of the journal at the start. Before the incidents have it, findings are missing that have not ended. */
+  #firstSequence = 0;
+  #complaint = "";
+  #timer: NodeJS.Timeout | null = null;
+  #looking: Promise<void> | null = null;
+
+  constructor(parts: RemedyParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#firstSequence = this.#parts.driver.status().sequence;
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.look().finally(() => (this.#looking = null));
+    }, LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#closing.abort();
+    await this.#looking;
+  }
+
+  /** The findings of the newest look, each with its proposal. */
+  findings(state: ReadonlyState): readonly FollowedFinding[] {
+    return this.#findings.map((finding) => ({ finding, proposal: proposalOf(state, finding) }));
+  }
+
+  /** Looks at the fleet, makes proposals of findings that have none, and withdraws those whose finding is over. */
+  async look(): Promise<void> {
+    const { driver, incidents } = this.#parts;
+    if (incidents.fold.sequence < this.#firstSequence) return;
+    await this.#tried(async () => {
+      const due = await driver.read((engine) => this.#lookAt(engine));
+      for (const id of due.over) await this.#tried(() => this.#withdraw(id));
+      for (const finding of due.fresh) await this.#tried(() => this.#propose(finding));
+      for (const id of due.unsimulated) await this.#tried(() => this.#simulate(id));
+    });
+  }
+
+  #lookAt(engine: Engine): Due {
+    const { nowMs, incidents, telemetry } = this.#parts;
+    const atMs = nowMs();
+    const facts = incidents.fold.incidents();
+    if (atMs - this.#slowLookAtMs >= SLOW_LOOK_EVERY_MS) {
+      this.#slowLookAtMs = atMs;
+      this.#slow = slowFindings(engine, facts, atMs);
+    }
+    const attempts = watchedAttempts(engine.state, (id) => telemetry.newest.get(id));
+    const stalled = this.#stalls.look(attempts, atMs);
+    this.#findings = [...nodeFindings(facts, engine.state.nodes, atMs), ...stalled, ...this.#slow];
+    return dueOf(engine.state, this.#findings, attempts);
+  }
+
+  /** A complaint is logged once, not in each look. */
+  async #tried(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const complaint = messageOf(error);
+      if (this.#closing.signal.aborted || complaint === this.#complaint) return;
+      this.#complaint = complaint;
+      this.#parts.log.warn(`A finding became no proposal: ${complaint}`);
+    }
+  }
+
+  async #propose({ change, reason, ground }: Finding): Promise<void> {
+    const { driver } = this.#parts;
+    const wanted = { kind: "createProposal", change, reason, ground, agent: AGENT } as const;
+    const reply = await driver.command({ ...wanted, actor: ACTOR, idempotencyKey: null });
+    // The subject can have left, or a user has proposed the same meanwhile.
+    if (reply.kind === "rejected" || reply.result.kind !== "proposalSet") return;
+    await this.#simulate(reply.result.id);
+  }
+
+  async #withdraw(id: string): Promise<void> {
+    const reason = "the finding is over";
+    const wanted = { kind: "decideProposal", id, verdict: "withdraw", reason } as const;
+    await this.#parts.driver.command({ ...wanted, actor: ACTOR, idempotencyKey: null });
+  }
+
+  /** A simulation that fails leaves the proposal advised. The next look tries again, and a user can. */
+  async #simulate(id: string): Promise<void> {
+    const { driver } = this.#parts;
+    const effect = await effectOfProposal(this.#parts, id, { actor: ACTOR, gone: this.#closing.signal });
+    await driver.command({ kind: "simulateProposal", id, effect, actor: ACTOR, idempotencyKey: null });
+  }
+}
+
+interface Due {
+  /** Proposals of the service whose finding is over. */
+  readonly over: readonly string[];
+  readonly fresh: readonly Finding[];
+  /** Proposals of the service without an effect. */
+  readonly unsimulated: readonly string[];
+}
+
+function dueOf(state: ReadonlyState, findings: readonly Finding[], attempts: readonly WatchedAttempt[]): Due {
+  const open = [...state.proposals.values()].filter((each) => each.actor === ACTOR && isProposalOpen(each));
+  const room = Math.max(0, Math.min(NEW_AT_ONCE, OPEN_MAX - open.length));
+  const fresh = room === 0 ? [] : findings.filter((finding) => proposalOf(state, finding) === null).slice(0, room);
+  const present = new Set(findings.map(({ change }) => canonicalJson(change)));
+  const isOver = ({ change, phase, steps }: Proposal): boolean => {
+    if (phase === "approved" || present.has(canonicalJson(change))) return false;
+    if (change.kind !== "restart") return true;
+    // The pace of an attempt is unknown after a restart, so only a report shows that it goes on.
+    const reportAtMs = attempts.find(({ workloadId }) => workloadId === change.workloadId)?.progress?.atMs;
+    return reportAtMs === undefined || reportAtMs > (steps[0]?.atMs ?? 0);
+  };
+  const over = open.filter(isOver).map(({ id }) => id);
+  const unsimulated = open.filter(({ phase, id }) => phase === "advised" && !over.includes(id)).map(({ id }) => id);
+  return { over, fresh, unsimulated: unsimulated.slice(0, NEW_AT_ONCE) };
+}
+
+/** The newest proposal of the same change that is open, or was made since the finding: a rejected finding is not proposed again. */
+function proposalOf({ proposals }: ReadonlyState, { change, sinceMs }: Finding): Proposal | null {
+  const text = canonicalJson(change);
+  let found: Proposal | null = null;
+  for (const proposal of proposals.values()) {
+    const createdAtMs = proposal.steps[0]?.atMs ?? 0;
+    if (proposal.change.kind !== change.kind || (!isProposalOpen(proposal) && createdAtMs < sinceMs)) continue;
+    if (canonicalJson(proposal.change) === text) found = proposal;
+  }
+  return found;
+}
