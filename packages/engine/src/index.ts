@@ -25,6 +25,7 @@ export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";
 export { isEstimateNews } from "./lifecycle/signals.ts";
+export { CHECKPOINT_RULE } from "./lifecycle/stored-checkpoints.ts";
 export { addUtilization } from "./state/utilization.ts";
 export { awaitedFirst } from "./lifecycle/apply-documents.ts";
 export type { ApplyDocuments } from "./lifecycle/apply-documents.ts";

@@ -20,6 +20,7 @@ export { utf8Decode, utf8Encode } from "./base/utf8.ts";
 export * from "./resources/accelerator-set.ts";
 export * from "./resources/anti-affinity.ts";
 export * from "./resources/artifact.ts";
+export * from "./resources/stored-checkpoint.ts";
 export * from "./resources/budget.ts";
 export * from "./resources/calendar.ts";
 export * from "./resources/burst.ts";

@@ -131,6 +131,7 @@ const versionSummary = {
   aliases: z.array(z.string()),
   held: z.boolean().meta({ description: "True: a legal hold keeps it." }),
   deleted: z.boolean(),
+  step: count.optional().meta({ description: "Step of the run, for a checkpoint. Absent: none is known." }),
 };
 
 export const artifactVersionSummary = z.object(versionSummary).meta({ id: "ArtifactVersionSummary" });

@@ -138,6 +138,16 @@ export const workload = z
       )
       .meta({ description: "Places reserved for the workload until the terminating work on them has ended." }),
     checkpoint: checkpoint.nullable(),
+    storedCheckpoint: z
+      .object({
+        version: z.string(),
+        step: count,
+        store: z.string(),
+        bytes: count,
+        keptCount: count.meta({ description: "Stored checkpoints of the workload, this one included." }),
+      })
+      .optional()
+      .meta({ description: "The newest checkpoint that is complete in the store of `checkpointStore`; absent: none." }),
     checkpointInterval: z
       .object({ everyMs: count, sentence: z.string().meta({ description: "The reasons." }) })
       .optional()

@@ -237,16 +237,19 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
 }
 
 /** Begins what decides or asks on its own. Returns how to end it. */
-function beginServices(
-  { driver, autoscaler, provisioners, metricSourceService, remedies }: ControlPlane,
-  executors: ExecutorService,
-): () => void {
+function beginServices(plane: ControlPlane, executors: ExecutorService): () => void {
+  const { driver, autoscaler, provisioners, metricSourceService, remedies, storeService, log } = plane;
   executors.begin(driver);
   autoscaler.start();
   provisioners.start();
   metricSourceService.start();
   remedies.start();
-  return lookAtEachPool(driver, () => executors.look());
+  const stopPruning = storeService.beginPruning(driver, log);
+  const stopLooking = lookAtEachPool(driver, () => executors.look());
+  return () => {
+    stopPruning();
+    stopLooking();
+  };
 }
 
 /** Marks this process as running, and warns of what earlier ones left. The journal is locked. */

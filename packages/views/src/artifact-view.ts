@@ -122,7 +122,9 @@ function versionSummary(artifact: Artifact, version: EngineVersion): ArtifactVer
   const aliases = artifact.aliases.filter((each) => each.number === number).map(({ alias }) => alias);
   const state = { held: version.hold !== undefined, deleted: version.deleted !== undefined };
   const ref = `${artifactTitle(version)}@${number}`;
-  return { id, ref, kind, team, name, number, digest, bytes, registeredAtMs, actor, aliases, ...state };
+  const { step } = version.producer ?? {};
+  const summary = { id, ref, kind, team, name, number, digest, bytes, registeredAtMs, actor, aliases, ...state };
+  return step === undefined ? summary : { ...summary, step };
 }
 
 /** Versions of an artifact, newest first. The cursor is the number of the last version of a page. */

@@ -9,7 +9,7 @@ export interface NamedSpec {
   /** JSON pointer (RFC 6901) to the spec in the request; empty: the request is the spec. */
   readonly pointer: string;
   readonly spec: Pick<WorkloadSpec, "fabric" | "gang"> &
-    Partial<Pick<WorkloadSpec, "acceleratorTypes" | "notify" | "dir">>;
+    Partial<Pick<WorkloadSpec, "kind" | "team" | "checkpointStore" | "acceleratorTypes" | "notify" | "dir">>;
 }
 
 interface Declared {

@@ -126,6 +126,7 @@ function evictionTerms({
   checkpointOnRequest,
   checkpointEvery,
   checkpointCostMs,
+  checkpointStore,
   onNodeLoss,
 }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
@@ -142,6 +143,7 @@ function evictionTerms({
     const every = checkpointEvery === "auto" ? "auto" : durationText(checkpointEvery);
     terms.push({ name: "Checkpoint every", text: `${every}${cost}` });
   }
+  if (checkpointStore !== undefined) terms.push({ name: "Checkpoints in store", text: checkpointStore });
   if (restartCostMs !== undefined) {
     terms.push({
       name: "Restart costs",

@@ -1,5 +1,5 @@
 /** Workloads of the engine in the form of API resources. */
-import { acceleratorsIn, partsOf, rulesOf, taskCountOf, waitingTasksOf } from "@headroom/model";
+import { acceleratorsIn, partsOf, rulesOf, storedCheckpoints, taskCountOf, waitingTasksOf } from "@headroom/model";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -236,11 +236,25 @@ export function workloadView(state: ReadonlyState, id: string, reports: Reports 
       atMs,
     })),
     checkpoint: workload.checkpoint,
+    ...storedCheckpointView(state, workload),
     ...(workload.spec.checkpointEvery === "auto" && workload.endedAtMs === null
       ? { checkpointInterval: intervalView(state, workload) }
       : {}),
     ...(prediction === null ? {} : { prediction }),
     ...(workload.artifacts === undefined ? {} : { artifacts: workload.artifacts.map((each) => ({ ...each })) }),
+  };
+}
+
+function storedCheckpointView(state: ReadonlyState, { spec, id }: EngineWorkload): Pick<Workload, "storedCheckpoint"> {
+  if (spec.checkpointStore === undefined) return {};
+  const versions = storedCheckpoints(state, spec, id);
+  const newest = versions.at(-1);
+  if (newest === undefined) return {};
+  const store = newest.places.find((place) => place.state === "verified")?.store ?? "";
+  const { producer, bytes } = newest;
+  const keptCount = versions.length;
+  return {
+    storedCheckpoint: { version: newest.id, step: producer?.step ?? 0, store, bytes: bytes ?? 0, keptCount },
   };
 }
 

@@ -114,8 +114,10 @@ async function listVersions(
 const sizeText = (bytes: number | null | undefined): string =>
   bytes === null || bytes === undefined ? "" : bytesText(bytes);
 
-const stateText = ({ held, deleted }: ArtifactVersionSummary): string =>
-  [...(held ? ["on hold"] : []), ...(deleted ? ["deleted"] : [])].join(", ");
+const stateText = ({ held, deleted, step }: ArtifactVersionSummary): string =>
+  [...(step === undefined ? [] : [`step ${step}`]), ...(held ? ["on hold"] : []), ...(deleted ? ["deleted"] : [])].join(
+    ", ",
+  );
 
 /** The first digits of a digest, which suffice to tell versions apart. */
 const shortDigest = (digest: string | null): string => digest?.replace("sha256:", "").slice(0, 12) ?? "unknown";

@@ -4,6 +4,7 @@ import { closedByText, gangSizeText, partForm, predictionText, resourceTexts, st
 import { ago, coresText, instant, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
+import { bytesText } from "../size/quantities.ts";
 import { printable } from "../terminal.ts";
 import type { Sink } from "../terminal.ts";
 
@@ -99,6 +100,10 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   if (workload.checkpoint !== null) {
     const { step, path, atMs } = workload.checkpoint;
     pairs.push(["checkpoint", `step ${step}, ${ago(atMs, nowMs)}: ${path}`]);
+  }
+  if (workload.storedCheckpoint !== undefined) {
+    const { step, store, bytes, keptCount } = workload.storedCheckpoint;
+    pairs.push(["stored", `step ${step} in ${store} (${bytesText(bytes)}), ${plural(keptCount, "checkpoint")} kept`]);
   }
   if (workload.checkpointInterval !== undefined) pairs.push(["interval", workload.checkpointInterval.sentence]);
   return pairLines(pairs, paint);

@@ -49,13 +49,13 @@ export function registerArtifact(batch: Batch, command: RegisterCommand): Decisi
   if (full !== null) return refused(full);
   const inputs = resolvedInputs(state, artifact, artifact.inputs);
   if (inputs.kind === "refused") return refused(inputs.rejection);
-  const number = record(batch, { ...artifact, inputs: inputs.ids }, { actor });
-  for (const alias of aliases) emitChange(batch, artifact, { kind: "alias", alias, number }, { actor, reason });
+  const number = recordVersion(batch, { ...artifact, inputs: inputs.ids }, { actor });
+  for (const alias of aliases) changeVersion(batch, artifact, { kind: "alias", alias, number }, { actor, reason });
   return done({ kind: "artifactRegistered", artifact: versionId(artifact, number), number });
 }
 
 /** Emits the new version, and deletes older ones by the retention of the name. */
-function record(
+export function recordVersion(
   batch: Batch,
   { kind, team, name, digest, bytes, rule, places, inputs, metrics, parameters }: ArtifactName & ArtifactContent,
   { actor, producer }: { readonly actor: string; readonly producer?: ArtifactProducer },
@@ -102,10 +102,10 @@ function retain(batch: Batch, name: ArtifactName): void {
     return version?.hold === undefined && !used.has(versionId(name, number));
   });
   for (const number of free.slice(0, DELETED_AT_ONCE_MAX))
-    emitChange(batch, name, { kind: "delete", number }, { actor: null, reason: "retention" });
+    changeVersion(batch, name, { kind: "delete", number }, { actor: null, reason: "retention" });
 }
 
-function emitChange(
+export function changeVersion(
   batch: Batch,
   name: ArtifactName,
   change: ArtifactChange,
@@ -139,11 +139,11 @@ export function moveAlias(
   const change = { kind: "alias", alias: at.alias, number } as const;
   const refusal = refusalOf(state, name, change);
   const known = state.artifacts.get(artifactKey(name))?.aliases.find(({ alias }) => alias === at.alias);
-  if (refusal === null && known?.number !== number) emitChange(batch, name, change, author);
+  if (refusal === null && known?.number !== number) changeVersion(batch, name, change, author);
   return refusal;
 }
 
-function registryFull({ artifacts, artifactVersions }: ReadonlyState, name: ArtifactName): Rejection | null {
+export function registryFull({ artifacts, artifactVersions }: ReadonlyState, name: ArtifactName): Rejection | null {
   const known = artifacts.get(artifactKey(name));
   if (known === undefined && artifacts.size >= ARTIFACTS_MAX)
     return { code: "tooManyArtifacts", of: "artifacts", maxCount: ARTIFACTS_MAX };
@@ -187,7 +187,7 @@ function resolvedInputs(
 export function changeArtifact(batch: Batch, { artifact: name, change, actor, reason }: ChangeCommand): Decision {
   const refusal = refusalOf(batch.world.state, name, change);
   if (refusal !== null) return refused(refusal);
-  emitChange(batch, name, change, { actor, reason });
+  changeVersion(batch, name, change, { actor, reason });
   const number = "number" in change ? change.number : null;
   return done({ kind: "artifactChanged", artifact: artifactKey(name), number });
 }
@@ -204,8 +204,10 @@ function refusalOf(state: ReadonlyState, name: ArtifactName, change: ArtifactCha
   const id = versionId(name, number);
   const version = state.artifactVersions.get(id);
   const isDeleted = version?.deleted !== undefined;
-  if (version === undefined || (isDeleted && change.kind !== "restore"))
-    return { code: "unknownArtifact", artifact: id };
+  // The bytes of a deleted version can be removed, and then its place.
+  const isGone = change.kind === "place" && (change.removed === true || change.place.state === "missing");
+  const isOfDeleted = change.kind === "restore" || isGone;
+  if (version === undefined || (isDeleted && !isOfDeleted)) return { code: "unknownArtifact", artifact: id };
   const unchanged: Rejection = { code: "artifactUnchanged", artifact: id, change: change.kind };
   switch (change.kind) {
     case "alias":
@@ -301,7 +303,7 @@ function registerMade(batch: Batch, { workload, attempt }: Maker, made: Made): v
     task: attempt.task,
     ...(made.step === undefined ? {} : { step: made.step }),
   };
-  record(batch, { ...name, ...content }, { actor, producer });
+  recordVersion(batch, { ...name, ...content }, { actor, producer });
 }
 
 /** Versions that the work was given, locations of artifacts without a version, and data sets that no registry knows. */

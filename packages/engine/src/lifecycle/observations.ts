@@ -21,6 +21,7 @@ import { seeForeignUse } from "./foreign-use.ts";
 import { loseExecutor, regainExecutor } from "./executors.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";
+import { recordStoredCheckpoint } from "./stored-checkpoints.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
@@ -47,6 +48,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return identifyOrder(batch, observation);
     case "orderReported":
       return heedOrderReport(batch, observation);
+    case "checkpointStored":
+      return recordStoredCheckpoint(batch, observation);
     case "attemptRunning":
     case "replicaReady":
     case "replicaNotReady":
@@ -92,7 +95,10 @@ function seeAccelerators(
   batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool });
 }
 
-type AttemptObservation = Extract<Observation, { readonly attemptId: Attempt["id"] }>;
+type AttemptObservation = Exclude<
+  Extract<Observation, { readonly attemptId: Attempt["id"] }>,
+  { readonly kind: "checkpointStored" }
+>;
 
 function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObservation): void {
   switch (observation.kind) {

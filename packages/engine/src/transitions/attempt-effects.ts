@@ -2,7 +2,7 @@
  * Builds the effects that start, resize, checkpoint and stop attempts. They are built when a decision is made, and once
  * more after a restart.
  */
-import { checkpointTimeoutOf, InvariantError, revisionOf } from "@headroom/model";
+import { checkpointTimeoutOf, InvariantError, revisionOf, storedCheckpoints } from "@headroom/model";
 import type {
   CheckpointGang,
   Effect,
@@ -42,11 +42,37 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     workers: attempt.workers,
     sequence: attempt.placedSequence,
   } as const;
-  if (given === undefined && everyMs === undefined) return launch;
+  const resume = spec.checkpointStore === undefined ? undefined : resumeOf(world, attempt);
+  if (given === undefined && everyMs === undefined && resume === undefined) return launch;
   return {
     ...launch,
+    ...(resume === undefined ? {} : { resume }),
     ...(given === undefined ? {} : { artifacts: given.map((each) => withContent(world, each)) }),
     ...(everyMs === undefined ? {} : { checkpointEveryMs: everyMs }),
+  };
+}
+
+/** Only checkpoints whose bytes were read back from the store, with their digest, are offered besides the reported one. */
+function resumeOf(world: World, { workloadId }: Attempt): LaunchGang["resume"] {
+  const { checkpoint, spec } = workloadOf(world, workloadId);
+  const version = storedCheckpoints(world.state, spec, workloadId).at(-1);
+  const { digest = null, producer, bytes, parameters } = version ?? {};
+  const place = version?.places.find((each) => each.state === "verified");
+  if (checkpoint === null && version === undefined) return undefined;
+  return {
+    ...(checkpoint === null ? {} : { reported: { step: checkpoint.step, path: checkpoint.path } }),
+    ...(version === undefined || digest === null || place === undefined
+      ? {}
+      : {
+          stored: {
+            version: version.id,
+            step: producer?.step ?? 0,
+            uri: place.uri,
+            digest,
+            bytes: bytes ?? 0,
+            path: parameters?.["path"] ?? "",
+          },
+        }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { AttemptFiles } from "./attempt-files.ts";
 import { checkpointRootOf } from "./attempt-files.ts";
 import { taskDirName } from "./attempt-names.ts";
 import { inDirectory, isWithin, nameIn } from "./untrusted-files.ts";
+import type { ResumePoint } from "./checkpoint-restore.ts";
 import type { VisibleDevices } from "./worker-environment.ts";
 import { workerEnvironments } from "./worker-environment.ts";
 
@@ -63,12 +64,13 @@ export async function attemptEnvironments(
   setup: EnvironmentSetup,
   files: AttemptFiles,
   launch: LaunchGang,
-  joinerNumber?: (rank: number) => number,
+  { joinerNumber, resume = null }: { joinerNumber?: (rank: number) => number; resume?: ResumePoint | null } = {},
 ): Promise<Readonly<Record<string, string>>[]> {
   const place = {
     progressFile: files.progressFile,
     checkpointRequestFile: files.checkpointRequestFile,
     checkpointDir: checkpointDirOf(setup.homeDir, launch),
+    resume,
     session: sessionOf(process.env),
     devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),
   };

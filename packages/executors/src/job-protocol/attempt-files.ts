@@ -49,6 +49,7 @@ import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@
 import type { WorkerUsage } from "../executor.ts";
 import type { IsolationRecord } from "../processes/isolation/isolation-record.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
+import type { DrainRecord } from "./drain-record.ts";
 import type { UploadRecord } from "./upload-record.ts";
 import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";
 
@@ -75,6 +76,8 @@ export interface LaunchRecord {
   readonly readyPath?: string;
   /** Absent: artifacts stay where they are. */
   readonly upload?: UploadRecord;
+  /** Absent: checkpoints stay where they are. */
+  readonly drain?: DrainRecord;
   /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */
   readonly parts?: readonly GangPart[];
 }

@@ -26,6 +26,9 @@ export interface StagingProgress {
   readonly sinceMs: number;
 }
 
+/** Brings one input to the node, and returns its path in the cache. */
+export type Bring = (input: Input) => Promise<string>;
+
 export interface StagedLaunch {
   /** The launch with paths on this node in the places of URIs. */
   readonly launch: LaunchGang;
@@ -33,7 +36,7 @@ export interface StagedLaunch {
   readonly staged: readonly string[];
 }
 
-interface Input {
+export interface Input {
   readonly uri: string;
   /** Name for messages. */
   readonly name: string;
@@ -58,13 +61,25 @@ export class InputStaging {
     this.#source = source;
   }
 
-  /** Throws a `StagingFailure`. `holder` keeps the bytes in the cache until `release`, also after a failure. */
-  async stage(launch: LaunchGang, holder: string): Promise<StagedLaunch> {
+  /**
+   * Throws a `StagingFailure`. `also` brings further bytes, such as a checkpoint. `holder` keeps the bytes in the cache until `release`, also
+   * after a failure.
+   */
+  async stage<Result = null>(
+    launch: LaunchGang,
+    holder: string,
+    also: (bring: Bring) => Promise<Result | null> = () => Promise.resolve(null),
+  ): Promise<StagedLaunch & { readonly also: Result | null }> {
     const running: Running = { stop: new AbortController(), progress: null };
     this.#running.set(launch.attemptId, running);
     if (this.#stopped.has(launch.attemptId)) this.cancel(launch.attemptId);
     try {
-      return await this.#stageAll(launch, holder);
+      const staged = await this.#stageAll(launch, holder);
+      const bring: Bring = (input) => {
+        this.#refuseAccess(launch, input.uri, { name: input.name, path: input.uri, version: input.name });
+        return this.#bring(launch.attemptId, input, holder);
+      };
+      return { ...staged, also: await also(bring) };
     } finally {
       this.#running.delete(launch.attemptId);
     }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArtifactRef } from "@headroom/model";
 import type { ReportedArtifact } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
-import { abandonLeft, mayWrite, rootOf, upload, uploadedKey } from "@headroom/stores";
+import { abandonLeft, mayWrite, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
 import { readableIn } from "./made-artifacts.ts";
 import type { AttemptPlaces } from "./made-artifacts.ts";
@@ -53,22 +53,39 @@ export class OutputUpload {
     places: AttemptPlaces,
     signal: AbortSignal,
   ): Promise<string> {
+    const ref = parseArtifactRef(name);
+    if (digest === undefined || bytes === undefined || ref === null) throw unreadable(target);
+    const within = uploadedKey({ ...ref, team: to.team }, digest.slice("sha256:".length));
+    return this.put({ path: target, digest, bytes }, to, { within, places, signal });
+  }
+
+  /** Writes the content to a key of the store, and returns its URI. */
+  async put(
+    { path: target, digest, bytes }: UploadedContent,
+    to: UploadRecord,
+    {
+      within,
+      places,
+      signal,
+    }: { readonly within: string; readonly places: AttemptPlaces; readonly signal: AbortSignal },
+  ): Promise<string> {
     const declaration = this.#admitting(to);
     const source = await readableIn(target, places);
-    const ref = parseArtifactRef(name);
-    if (source === null || digest === undefined || bytes === undefined || ref === null)
-      throw new OperationalError(
-        "unreadableContent",
-        `${target} is outside the working directory and the checkpoint directory, or was not read in time.`,
-      );
+    if (source === null) throw unreadable(target);
     const { store, turns } = await this.#stores.open(declaration);
     await this.#clear(to.store, store);
-    const within = uploadedKey({ ...ref, team: to.team }, digest.slice("sha256:".length));
     const uri = `${rootOf(declaration)}${within}`;
     const key = `${declaration.type === "s3" ? declaration.prefix : ""}${within}`;
     const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes: () => {} };
     await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
     return uri;
+  }
+
+  /** Removes what an upload left that will not be completed. */
+  async remove(to: UploadRecord, within: string, signal: AbortSignal): Promise<void> {
+    const declaration = this.#admitting(to);
+    const { store } = await this.#stores.open(declaration);
+    await removeContent(store, `${declaration.type === "s3" ? declaration.prefix : ""}${within}`, signal);
   }
 
   #admitting({ store: name, team, rule }: UploadRecord): PlaceDeclaration {
@@ -102,6 +119,18 @@ export class OutputUpload {
     return path.join(this.#notesDir, store);
   }
 }
+
+interface UploadedContent {
+  readonly path: string;
+  readonly digest: string;
+  readonly bytes: number;
+}
+
+const unreadable = (target: string): OperationalError =>
+  new OperationalError(
+    "unreadableContent",
+    `${target} is outside the working directory and the checkpoint directory, or was not read in time.`,
+  );
 
 /** Waits before the next try; false: the time of the upload is over. */
 const hasTimeLeft = (signal: AbortSignal): Promise<boolean> => sleep(PAUSE_MS, true, { signal }).catch(() => false);

@@ -61,7 +61,12 @@ const progressLine = z.discriminatedUnion("kind", [
       .min(1)
       .max(ACCELERATORS_MAX),
   }),
-  z.object({ kind: z.literal("checkpoint"), step: count, path: z.string().min(1).max(TEXT_MAX) }),
+  z.object({
+    kind: z.literal("checkpoint"),
+    step: count,
+    path: z.string().min(1).max(TEXT_MAX),
+    metrics: z.record(z.string().max(NAME_MAX), z.number()).refine(withinFields).optional(),
+  }),
   z.object({
     kind: z.literal("artifact"),
     name: z.string().min(1).max(TEXT_MAX),
@@ -262,12 +267,13 @@ export class ProgressFile {
         ...(parameters === undefined ? {} : { parameters }),
       });
     } else {
-      const { step, path } = parsed.data;
+      const { step, path, metrics } = parsed.data;
       into.checkpoints.push({
         kind: "checkpointReported",
         attemptId,
         step,
         path: resolveIn(this.#checkpointDir, path),
+        ...(metrics === undefined ? {} : { metrics }),
       });
     }
   }

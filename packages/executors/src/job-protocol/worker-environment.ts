@@ -18,6 +18,8 @@ export interface AttemptPlace {
   /** Path of the checkpoint request; the file exists only after a request. */
   readonly checkpointRequestFile: string;
   readonly checkpointDir: string;
+  /** Absent or `null`: the work finds its checkpoints itself, or has none. */
+  readonly resume?: { readonly path: string; readonly step: number } | null;
   /** Environment of the control plane. A few of its variables are used. */
   readonly session: Readonly<Record<string, string | undefined>>;
   /** Devices by rank. */
@@ -55,6 +57,7 @@ export function workerEnvironments(
     HEADROOM_CHECKPOINT_REQUEST_FILE: place.checkpointRequestFile,
     HEADROOM_PROGRESS_FILE: place.progressFile,
     ...checkpointVariables(launch),
+    ...resumeVariables(place),
     ...artifactVariables(launch),
   }));
 }
@@ -68,6 +71,9 @@ const runContext = ({ workloadId, attemptId }: LaunchGang): string =>
 
 const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironment =>
   checkpointEveryMs === undefined ? {} : { HEADROOM_CHECKPOINT_EVERY_SECONDS: String(checkpointEveryMs / 1_000) };
+
+const resumeVariables = ({ resume }: AttemptPlace): WorkerEnvironment =>
+  resume == null ? {} : { HEADROOM_RESUME_CHECKPOINT: resume.path, HEADROOM_RESUME_STEP: String(resume.step) };
 
 /**
  * Variables with the locations of artifacts that the workload waited for: `HEADROOM_ARTIFACT_MODEL` for the artifact

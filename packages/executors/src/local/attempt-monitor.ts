@@ -13,6 +13,7 @@ import { voidAttempt } from "../job-protocol/lost-attempt.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { MadeArtifacts } from "../job-protocol/made-artifacts.ts";
+import type { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
 import type { OutputUpload } from "../job-protocol/output-upload.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
@@ -98,6 +99,8 @@ export interface MonitorSetup {
   readonly onProblem: (message: string) => void;
   /** `null`: there are no stores. */
   readonly outputs: OutputUpload | null;
+  /** `null`: there are no stores. */
+  readonly drain: CheckpointDrain | null;
 }
 
 export class AttemptMonitor {
@@ -357,8 +360,9 @@ export class AttemptMonitor {
     const { progress } = watched;
     const catchingUp = first && watched.adopted;
     if (catchingUp) progress.skipToRecent();
-    if (which === "all") for await (const news of progress.readRest()) await this.#take(watched, news, catchingUp);
-    else if (progress.hasGrown()) await this.#take(watched, await progress.read(), catchingUp);
+    if (which === "all")
+      for await (const news of progress.readRest()) await this.#take(watched, launch, news, catchingUp);
+    else if (progress.hasGrown()) await this.#take(watched, launch, await progress.read(), catchingUp);
     const nowMs = performance.now();
     this.#tellUtilization(watched, nowMs);
     this.#tellRejected(watched, which === "all" ? Number.POSITIVE_INFINITY : nowMs);
@@ -369,12 +373,15 @@ export class AttemptMonitor {
     watched.progressToldAtMs = nowMs;
   }
 
-  async #take(watched: Watched, news: ProgressNews, catchingUp: boolean): Promise<void> {
+  async #take(watched: Watched, launch: LaunchRecord, news: ProgressNews, catchingUp: boolean): Promise<void> {
     watched.pendingProgress = news.progress ?? watched.pendingProgress;
     watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
     watched.pendingRejected = news.rejected ?? watched.pendingRejected;
     const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
-    for (const checkpoint of checkpoints) this.#emit(checkpoint);
+    for (const checkpoint of checkpoints) {
+      this.#emit(checkpoint);
+      this.#setup.drain?.offer(launch, checkpoint);
+    }
     if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
     // After a restart, artifacts are reported again. The engine ignores those that it has already recorded.
     watched.made.take(news.artifacts);

@@ -18,6 +18,10 @@ import { makeAttemptDirectories } from "../job-protocol/attempt-directories.ts";
 import type { Isolation } from "../processes/isolation/isolation.ts";
 import { StagingFailure } from "../job-protocol/input-staging.ts";
 import type { InputStaging, StagedLaunch } from "../job-protocol/input-staging.ts";
+import type { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
+import { restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
+import type { ResumePoint } from "../job-protocol/checkpoint-restore.ts";
+import { drainOf } from "../job-protocol/drain-record.ts";
 import { uploadOf } from "../job-protocol/upload-record.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
@@ -31,6 +35,8 @@ export interface LauncherSetup extends EnvironmentSetup {
   readonly isolation: Isolation;
   /** `null`: no stores are declared for this executor. */
   readonly staging: InputStaging | null;
+  /** `null`: no stores are declared for this executor. */
+  readonly drain: CheckpointDrain | null;
 }
 
 export class Launcher {
@@ -111,8 +117,19 @@ export class Launcher {
     monitor.track(name);
   }
 
-  #stage(effect: LaunchGang, name: string): Promise<StagedLaunch> {
-    return this.#setup.staging?.stage(effect, name) ?? Promise.resolve({ launch: effect, staged: [] });
+  async #stage(effect: LaunchGang, name: string): Promise<PreparedLaunch> {
+    const { staging, drain, homeDir } = this.#setup;
+    if (staging === null || drain === null) return { launch: effect, staged: [], resume: null };
+    const { also: resume, ...staged } = await staging.stage(effect, name, (bring) =>
+      effect.resume === undefined
+        ? Promise.resolve(null)
+        : restoreCheckpoint(
+            effect,
+            { checkpointDir: checkpointDirOf(homeDir, effect), isSound: (checkpoint) => drain.isSound(checkpoint) },
+            bring,
+          ),
+    );
+    return { ...staged, resume };
   }
 
   /**
@@ -130,11 +147,12 @@ export class Launcher {
   /**
    * Records the launch with the boot id. After a power cut the boot id differs, and the attempt is not started again.
    */
-  async #recordLaunch(files: AttemptFiles, { launch: effect, staged }: StagedLaunch): Promise<void> {
+  async #recordLaunch(files: AttemptFiles, { launch: effect, staged, resume }: PreparedLaunch): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     makeAttemptDirectories(files, effect.workers.length);
     const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect);
     const upload = uploadOf(effect);
+    const drain = drainOf(effect);
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -145,9 +163,10 @@ export class Launcher {
       checkpointDir,
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
-      environments: await attemptEnvironments(this.#setup, files, effect),
+      environments: await attemptEnvironments(this.#setup, files, effect, { resume }),
       isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir, staged),
       ...(upload === null ? {} : { upload }),
+      ...(drain === null ? {} : { drain }),
       ...(spec.kind === "serve" ? { readyPath: spec.ready.path } : {}),
     };
     await files.writeDurably("launch.json", record);
@@ -184,6 +203,10 @@ export class Launcher {
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail, cause);
   }
+}
+
+interface PreparedLaunch extends StagedLaunch {
+  readonly resume: ResumePoint | null;
 }
 
 interface GivenUp {

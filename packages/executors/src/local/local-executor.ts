@@ -39,6 +39,7 @@ import { AttemptMonitor } from "./attempt-monitor.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { InputStaging } from "../job-protocol/input-staging.ts";
 import type { StagingProgress } from "../job-protocol/input-staging.ts";
+import { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
 import { OutputUpload } from "../job-protocol/output-upload.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
@@ -89,6 +90,7 @@ class LocalExecutor implements Executor {
   readonly #resizer: Resizer;
   readonly #staging: InputStaging | null;
   readonly #cache: NodeCache | null;
+  readonly #drain: CheckpointDrain | null;
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   readonly #tools = new ToolRunner();
@@ -123,6 +125,18 @@ class LocalExecutor implements Executor {
       options.stores === undefined || this.#cache === null
         ? null
         : new InputStaging({ stores: options.stores, cache: this.#cache });
+    const outputs =
+      options.stores === undefined ? null : new OutputUpload(options.stores, path.join(homeDir, "cache", "uploads"));
+    this.#drain =
+      outputs === null
+        ? null
+        : new CheckpointDrain({
+            outputs,
+            dir: path.join(homeDir, "cache", "drains"),
+            bootId: this.#bootId,
+            emit: (input) => this.#emit(input),
+            onProblem,
+          });
     this.#monitor = new AttemptMonitor({
       store: this.#store,
       bootId: this.#bootId,
@@ -130,8 +144,8 @@ class LocalExecutor implements Executor {
       onStarted: (name) => this.#slots.release(name),
       onEnded: (name) => this.#staging?.release(name),
       onProblem,
-      outputs:
-        options.stores === undefined ? null : new OutputUpload(options.stores, path.join(homeDir, "cache", "uploads")),
+      outputs,
+      drain: this.#drain,
     });
     const shared = {
       homeDir,
@@ -150,6 +164,7 @@ class LocalExecutor implements Executor {
       slots: this.#slots,
       isolation: this.#isolation,
       staging: this.#staging,
+      drain: this.#drain,
     });
   }
 
@@ -214,7 +229,10 @@ class LocalExecutor implements Executor {
     for (const input of this.#untold ?? []) room = listener(input);
     this.#untold = null;
     this.#started = Promise.resolve(room)
-      .then(() => this.#monitor.start())
+      .then(() => {
+        this.#drain?.start();
+        return this.#monitor.start();
+      })
       .catch((error: unknown) => this.#problem("Reading the attempts", error));
   }
 
@@ -276,6 +294,7 @@ class LocalExecutor implements Executor {
     // The directory is renamed in one step, so that a crash in between does not leave an attempt without its end.
     const forgotten = FORGOTTEN_PREFIX + name;
     this.#monitor.forget(name);
+    this.#drain?.forget(attemptId);
     // The mark is removed first: a mark without records would count as tampering.
     files.removeClaimMark();
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
@@ -289,6 +308,7 @@ class LocalExecutor implements Executor {
     await this.#queue.close();
     await staged;
     await this.#monitor.close();
+    await this.#drain?.close();
     await this.#launcher.close();
     await this.#started;
     this.#isolation.close();

@@ -49,7 +49,7 @@ export class Resizer {
     const numberOf = (rank: number): number => wanted.joinerCount + 1 + rank - wanted.size;
     // The inputs are in the cache already, held by the attempt.
     const { launch: here = launch } = (await this.#setup.staging?.stage(launch, found.name)) ?? {};
-    const environments = await attemptEnvironments(this.#setup, files, here, numberOf);
+    const environments = await attemptEnvironments(this.#setup, files, here, { joinerNumber: numberOf });
     const joiners = [...wanted.joiners];
     for (let rank = wanted.size; rank < size; rank++) {
       await mkdir(files.workerDir(rank), { recursive: true, mode: 0o700 });

@@ -18,6 +18,14 @@ export interface LaunchGang {
   readonly workers: readonly WorkerAllocation[];
   /** Artifacts of other workloads for which this workload waited, and versions that it uses. Absent: none. */
   readonly artifacts?: readonly LaunchArtifact[];
+  /**
+   * Checkpoints from which the work can resume. Absent: the workload names no store for them, or there are none. `reported`:
+   * the newest that an attempt wrote, on the machine of that attempt. `stored`: the newest that is complete in a store.
+   */
+  readonly resume?: {
+    readonly reported?: { readonly step: number; readonly path: string };
+    readonly stored?: StoredCheckpoint;
+  };
   /** Time between checkpoints. Absent: the workload decides. */
   readonly checkpointEveryMs?: number;
   /**
@@ -34,6 +42,16 @@ export interface LaunchArtifact extends ProducedArtifact {
   readonly rule?: string;
   /** Places beside `path`. Absent: none. */
   readonly places?: readonly string[];
+}
+
+/** A checkpoint in a store. `path`: its name in the checkpoint directory; empty: the directory itself. */
+export interface StoredCheckpoint {
+  readonly version: string;
+  readonly step: number;
+  readonly uri: string;
+  readonly digest: string;
+  readonly bytes: number;
+  readonly path: string;
 }
 
 export interface StopGang {

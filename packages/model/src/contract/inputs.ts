@@ -291,6 +291,18 @@ export type Observation =
       readonly detail: string;
     }
   /**
+   * The executor has brought a checkpoint to the store of its workload, or cannot. The attempt may have ended meanwhile. A
+   * repeated report changes nothing.
+   */
+  | {
+      readonly kind: "checkpointStored";
+      readonly workloadId: WorkloadId;
+      readonly attemptId: AttemptId;
+      readonly task: number;
+      readonly step: number;
+      readonly checkpoint: ReportedArtifact;
+    }
+  /**
    * The attempt never ran (for example because its directory does not exist), or its supervisor ended without a record
    * of its exit.
    */
@@ -408,6 +420,8 @@ export type Signal =
       readonly attemptId: AttemptId;
       readonly step: number;
       readonly path: string;
+      /** By which stored checkpoints are compared. Absent: none. */
+      readonly metrics?: Readonly<Record<string, number>>;
     };
 
 export type Tick = { readonly kind: "tick" };

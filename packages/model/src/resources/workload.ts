@@ -176,6 +176,14 @@ interface SpecCommon {
   readonly checkpointEvery?: number | "auto";
   /** Duration of one checkpoint, during which the work makes no progress, ms; `auto` chooses the interval by it. */
   readonly checkpointCostMs?: number;
+  /** Store to which checkpoints are drained while the work goes on; absent: they stay where they are. Only for a train. */
+  readonly checkpointStore?: string;
+  /** Number of the newest stored checkpoints that are kept; absent: `CHECKPOINTS_KEPT`. */
+  readonly checkpointKeep?: number;
+  /** Stored checkpoints whose step is a multiple of it are kept too; absent: none. */
+  readonly checkpointKeepEvery?: number;
+  /** The stored checkpoint with the smallest (`min loss`) or largest (`max score`) metric is kept too; absent: none. */
+  readonly checkpointKeepBest?: string;
   readonly fabric?: FabricSpec;
   /** Only nodes that carry these labels. */
   readonly nodeSelector?: Readonly<Record<string, string>>;

@@ -26,7 +26,7 @@ function storeResource(declaration: StoreDeclaration): Store {
 interface WorkOfStores {
   /** JSON pointer of the workload in the request. */
   readonly pointer: string;
-  readonly spec: Partial<Pick<WorkloadSpec, "team" | "data" | "gang">>;
+  readonly spec: Partial<Pick<WorkloadSpec, "team" | "data" | "kind" | "checkpointStore">>;
 }
 
 /** The refusal of the first workload that names a store without the right to it, or `null`. */
@@ -36,8 +36,10 @@ export function storeRefusal(
 ): ProblemError | null {
   const places = declared.filter((each) => each.type !== "local");
   for (const { pointer, spec } of specs) {
-    const written = writingRefusal(places, spec);
+    const written = writingRefusal(places, spec, spec.data?.store);
     if (written !== null) return invalid(`${pointer}/data/store`, "data.store", written);
+    const drained = checkpointRefusal(places, spec);
+    if (drained !== null) return invalid(`${pointer}/checkpointStore`, "checkpoint.store", drained);
     for (const [index, uri] of (spec.data?.inputs ?? []).entries()) {
       const access = { team: spec.team ?? DEFAULT_TEAM, rule: spec.data?.rule, version: null };
       const refusal = readingRefusal(places, uri, access);
@@ -52,8 +54,18 @@ const invalid = (pointer: string, field: string, message: string): ProblemError 
     errors: [{ pointer, message }],
   });
 
-function writingRefusal(places: readonly PlaceDeclaration[], { team, data }: WorkOfStores["spec"]): string | null {
-  const { store: name, rule } = data ?? {};
+function checkpointRefusal(places: readonly PlaceDeclaration[], spec: WorkOfStores["spec"]): string | null {
+  if (spec.checkpointStore === undefined || spec.kind === "train")
+    return writingRefusal(places, spec, spec.checkpointStore);
+  return "is only for kind: train, whose checkpoints have one owner";
+}
+
+function writingRefusal(
+  places: readonly PlaceDeclaration[],
+  { team, data }: WorkOfStores["spec"],
+  name: string | undefined,
+): string | null {
+  const { rule } = data ?? {};
   if (name === undefined) return null;
   const store = places.find((each) => each.name === name);
   if (places.length === 0) return `there is no store ${name}: none is declared (headroom store add)`;

@@ -19,6 +19,7 @@ const reports: ReadonlySet<(Observation | Signal)["kind"]> = new Set([
   "attemptRunning",
   "attemptExited",
   "attemptLost",
+  "checkpointStored",
 ]);
 
 const effects: ReadonlySet<Effect["kind"]> = new Set(["stopGang"]);

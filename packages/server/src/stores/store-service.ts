@@ -4,6 +4,9 @@
  */
 import { overlaps, readStore, storeConflict, StoreSet } from "@headroom/stores";
 import type { StoreDeclaration } from "@headroom/stores";
+import type { DriverLog } from "../driver/driver-log.ts";
+import type { Driver } from "../driver/driver.ts";
+import { CheckpointPruner } from "./checkpoint-pruner.ts";
 import { readDocuments, writeDocuments } from "../declarations/document-file.ts";
 import { readSecret } from "../executors/secret-references.ts";
 
@@ -45,6 +48,13 @@ export class StoreService {
     if (left.length === this.#declarations.length) return false;
     this.#replace(left);
     return true;
+  }
+
+  /** Removes the bytes of checkpoints that the rules of workloads drop. Returns how to end it. */
+  beginPruning(driver: Pick<Driver, "read" | "command">, log: DriverLog): () => void {
+    const pruner = new CheckpointPruner({ driver, log, stores: this.stores });
+    pruner.start();
+    return () => void pruner.close();
   }
 
   close(): Promise<void> {

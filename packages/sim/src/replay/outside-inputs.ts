@@ -41,6 +41,7 @@ function isFromOutside(input: Input): boolean {
     case "estimatesReported":
     case "idleChangesReported":
     case "checkpointReported":
+    case "checkpointStored":
     case "utilizationReported":
     case "artifactReported":
     case "tick":

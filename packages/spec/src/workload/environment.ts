@@ -39,6 +39,8 @@ const reservedEnv: readonly string[] = [
   "HEADROOM_CHECKPOINT_EVERY_SECONDS",
   "HEADROOM_CHECKPOINT_REQUEST_FILE",
   "HEADROOM_PROGRESS_FILE",
+  "HEADROOM_RESUME_CHECKPOINT",
+  "HEADROOM_RESUME_STEP",
 ];
 
 /** Whether Headroom sets the variable for every worker. */

@@ -1,5 +1,6 @@
 /** Problems between the fields of a workload, which schemas of single fields cannot find. */
 import type { FieldProblem } from "../document-problem.ts";
+import { checkpointProblems } from "./checkpoint-store.ts";
 import { gangProblems } from "./gang.ts";
 import { modelProblems } from "./model.ts";
 import { overflowProblems } from "./overflow.ts";
@@ -23,6 +24,7 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
     ...(written.kind === "serve" ? scaleProblems(written.scale, written.replicas) : []),
     ...(written.kind === "serve" ? overflowProblems(written.overflow) : []),
     ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
+    ...checkpointProblems(written),
     ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
     ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),
     ...timeProblems(written, isScheduled),

@@ -24,6 +24,7 @@ import { priority } from "../encoding/priority.ts";
 import * as quantities from "../notation/quantities.ts";
 import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 import { sliceFaultsIn } from "./slices.ts";
+import { checkpointStoreFields } from "./checkpoint-store.ts";
 import { environment } from "./environment.ts";
 import { acceleratorTypes, elasticSize, gang } from "./gang.ts";
 import { model } from "./model.ts";
@@ -96,6 +97,7 @@ const checkpoint = record(
       examples: ["20s"],
       otherwise: "`30s`",
     }),
+    ...checkpointStoreFields,
   },
   {
     meant: {

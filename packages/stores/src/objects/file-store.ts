@@ -120,6 +120,17 @@ export class FileStore implements ObjectStore {
     };
   }
 
+  async remove(key: string): Promise<void> {
+    const target = path.relative(this.#store.path, this.#pathOf(key));
+    if ((await this.#stat(key)) === null) return;
+    await this.#inFolder(segmentsOf(path.dirname(target)), async (folder, handle) => {
+      await rm(path.join(folder, path.basename(target)), { force: true });
+      await handle.sync();
+    }).catch((error: unknown) => {
+      throw error instanceof OperationalError ? error : this.#problem(error, key);
+    });
+  }
+
   async abandon(_: string, writing: string): Promise<void> {
     if (!/^[0-9a-z-]+$/.test(writing)) return;
     await this.#inFolder([DRAFTS], (drafts) => rm(path.join(drafts, writing), { force: true }));

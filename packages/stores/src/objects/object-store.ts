@@ -25,6 +25,8 @@ export interface ObjectStore {
   read(object: StoredObject, range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Begins the writing of an object. Nothing is visible under the key before `complete`. */
   write(key: string, bytes: number, signal: AbortSignal): Promise<ObjectWriting>;
+  /** Removes an object. Without effect if there is none. */
+  remove(key: string, signal: AbortSignal): Promise<void>;
   /** Removes what a writing left that was interrupted. Without effect if there is nothing. */
   abandon(key: string, writing: string): Promise<void>;
   close(): void;

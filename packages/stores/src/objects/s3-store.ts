@@ -156,6 +156,14 @@ class S3Store implements ObjectStore {
     };
   }
 
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.DeleteObjectCommand({ Bucket: this.#store.bucket, Key: key });
+    await this.#client.send(command, { abortSignal: signal }).catch((error: unknown) => {
+      const problem = this.#problem(error, key, signal);
+      if (!(problem instanceof OperationalError && problem.code === "objectMissing")) throw problem;
+    });
+  }
+
   async abandon(key: string, writing: string): Promise<void> {
     const upload = { Bucket: this.#store.bucket, Key: key, UploadId: writing };
     const signal = AbortSignal.timeout(SOCKET_TIMEOUT_MS);

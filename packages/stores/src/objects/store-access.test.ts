@@ -23,6 +23,7 @@ const inner = declared({
 const open = declared({ name: "open", bucket: "open", readers: ["*"], rules: ["a", "b"] });
 const places = [own, lake, inner, open];
 
+const hex = "0".repeat(64);
 const version = (team: string, rule?: string) => ({ kind: "model", team, name: "chat", rule });
 
 it.each([
@@ -45,8 +46,11 @@ it.each([
   ["s3://lake/artifacts/model/research/chat/12", { team: "research" }, "Name the version"],
   ["s3://lake/artifacts", { team: "research" }, "Name the version"],
   ["s3://lake//artifacts/model/research/chat/12", { team: "research" }, "Name the version"],
-  ["s3://lake/artifacts/model/research/chat/12", { team: "research", version: version("research") }, null],
-  ["s3://lake/artifacts/model/ops/chat/12", { team: "research", version: version("research") }, "Name the version"],
+  [`s3://lake/artifacts/model/research/chat/${hex}`, { team: "research", version: version("research") }, null],
+  [`s3://lake/artifacts/model/research/chat/${hex}.7`, { team: "research", version: version("research") }, null],
+  // The team research/chat has an artifact there, not the team research.
+  [`s3://lake/artifacts/model/research/chat/x/${hex}`, { team: "research", version: version("research") }, "Name the"],
+  [`s3://lake/artifacts/model/ops/chat/${hex}`, { team: "research", version: version("research") }, "Name the version"],
   // The rule of a version counts in place of those of its store.
   ["s3://open/x", { team: "any", version: version("any") }, "the workload has none"],
   ["s3://open/x", { team: "any", rule: "a", version: version("any", "a") }, null],

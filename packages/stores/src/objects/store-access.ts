@@ -1,14 +1,8 @@
 /** Answers whether work, or a registration of an artifact, may use bytes that lie in stores. Refusals are sentences. */
 import { rootOf } from "./store-declaration.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
-import { isUploaded, mayRead, uploadedKey } from "./store-rights.ts";
-
-/** A registered version, as far as rights depend on it. */
-interface VersionOwner {
-  readonly kind: string;
-  readonly team: string;
-  readonly name: string;
-}
+import { isUploaded, isUploadOf, mayRead } from "./store-rights.ts";
+import type { UploadOwner } from "./store-rights.ts";
 
 export interface ReadAccess {
   /** Team of the work that reads. */
@@ -16,7 +10,7 @@ export interface ReadAccess {
   /** Data rule of that work. Absent: none. */
   readonly rule?: string | undefined;
   /** `null`: the bytes are named by their URI. */
-  readonly version: (VersionOwner & { readonly rule?: string | undefined }) | null;
+  readonly version: (UploadOwner & { readonly rule?: string | undefined }) | null;
 }
 
 /** The store with the longest place that contains the URI; `null`: none does. */
@@ -42,7 +36,7 @@ function storeRefusal(store: PlaceDeclaration, uri: string, { team, rule, versio
   if (!mayRead(store, team))
     return `The store ${store.name} is not open to the team ${team}. Ask an administrator to add the team to readers of the store.`;
   const key = uri.slice(rootOf(store).length);
-  if (isUploaded(key) && (version === null || !key.startsWith(uploadedKey(version, ""))))
+  if (isUploaded(key) && (version === null || !isUploadOf(key, version)))
     return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
   // Bytes without a rule of their own have those of their store.
   if (version?.rule !== undefined || store.rules.length === 0) return null;
@@ -62,7 +56,7 @@ export type ContentRule =
 export function contentRule(
   places: readonly PlaceDeclaration[],
   uris: readonly string[],
-  { owner, rule }: { readonly owner: VersionOwner; readonly rule: string | undefined },
+  { owner, rule }: { readonly owner: UploadOwner; readonly rule: string | undefined },
 ): ContentRule {
   let found = rule;
   for (const uri of uris) {
@@ -73,7 +67,7 @@ export function contentRule(
     const { name, rules } = store;
     if (!mayRead(store, owner.team)) return refused(`${uri}: the store ${name} is not open to the team ${owner.team}`);
     const key = uri.slice(rootOf(store).length);
-    if (isUploaded(key) && !key.startsWith(uploadedKey(owner, "")))
+    if (isUploaded(key) && !isUploadOf(key, owner))
       return refused(`${uri}: the store ${name} has an uploaded artifact of another name there`);
     if (rules.length === 0) continue;
     if (found === undefined && rules.length > 1)

@@ -21,11 +21,27 @@ export const mayRead = ({ readers, writers }: Rights, team: string): boolean =>
 
 export const mayWrite = ({ writers }: Rights, team: string): boolean => isListed(writers, team);
 
-/** Key of an uploaded artifact within its store. `name` has no slash, so the team is unambiguous. */
-export const uploadedKey = (
-  { kind, team, name }: { readonly kind: string; readonly team: string; readonly name: string },
-  hex: string,
-): string => `${UPLOADED}/${kind}/${team}/${name}/${hex}`;
+/** An artifact, as far as the place of its bytes depends on it. */
+export interface UploadOwner {
+  readonly kind: string;
+  readonly team: string;
+  readonly name: string;
+}
+
+/** Key of an uploaded artifact within its store. `content`: 64 hexadecimal digits, then more after a dot if need be. */
+export const uploadedKey = ({ kind, team, name }: UploadOwner, content: string): string =>
+  `${UPLOADED}/${kind}/${team}/${name}/${content}`;
+
+const CONTENT = /^[0-9a-f]{64}(?:\.[^/]*)?(?:\/|$)/;
+
+/**
+ * Whether the key is that of an upload of the artifact. The content is checked: `research/nlp` is a team, and `nlp` an
+ * artifact of `research`, but no name has 64 characters.
+ */
+export function isUploadOf(key: string, owner: UploadOwner): boolean {
+  const within = uploadedKey(owner, "");
+  return key.startsWith(within) && CONTENT.test(key.slice(within.length));
+}
 
 /**
  * Whether the key, without the prefix of the store, is among the uploads of teams. These bytes are read by the name of a

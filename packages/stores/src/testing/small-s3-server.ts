@@ -86,6 +86,10 @@ export class SmallS3Server {
       this.objects.set(key, body);
       return { status: 200, headers: { etag: etagOf(body) } };
     }
+    if (method === "DELETE") {
+      this.objects.delete(key);
+      return { status: 204 };
+    }
     const object = this.objects.get(key);
     if (object === undefined) return problem(404, "NoSuchKey");
     const etag = etagOf(object);

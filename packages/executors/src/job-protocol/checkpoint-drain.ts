@@ -1,0 +1,185 @@
+/**
+ * Copies checkpoints to the store of their workload while the work goes on, also after its end. A checkpoint counts as stored
+ * only when the store has confirmed all of its bytes, and the bytes that were sent have the digest of the local ones. Only the
+ * newest of an attempt waits; a store that is slower than the work gets fewer of them.
+ */
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AttemptId, ReportedArtifact, Signal } from "@headroom/model";
+import { contentDigest, OperationalError } from "@headroom/platform";
+import { uploadedKey } from "@headroom/stores";
+import type { ExecutorInput } from "../executor.ts";
+import type { LaunchRecord } from "./attempt-files.ts";
+import { DrainNotes } from "./drain-notes.ts";
+import type { DrainNote } from "./drain-notes.ts";
+import { readableIn } from "./made-artifacts.ts";
+import type { OutputUpload } from "./output-upload.ts";
+
+/** Pause after a failure that may pass, and the time after which a copy is given up. */
+const PAUSE_MS = 5_000;
+const GIVE_UP_MS = 3_600_000;
+/** Time for the removal of a copy that will not be completed. What stays costs space only. */
+const REMOVAL_MS = 30_000;
+
+type Reported = Signal & { readonly kind: "checkpointReported" };
+
+interface DrainSetup {
+  readonly outputs: Pick<OutputUpload, "put" | "remove">;
+  readonly dir: string;
+  readonly bootId: string;
+  readonly emit: (input: ExecutorInput) => void;
+  readonly onProblem: (message: string) => void;
+}
+
+export class CheckpointDrain {
+  readonly #setup: DrainSetup;
+  readonly #notes: DrainNotes;
+  readonly #closing = new AbortController();
+  /** Copies in progress, at most one for each attempt. */
+  readonly #running = new Map<AttemptId, Promise<void>>();
+
+  constructor(setup: DrainSetup) {
+    this.#setup = setup;
+    this.#notes = new DrainNotes(setup.dir);
+  }
+
+  /** Repeats the reports of complete copies, and continues with the others. */
+  start(): void {
+    for (const note of this.#notes.all()) if (note.report !== undefined) this.#report(note, note.report);
+    for (const note of this.#notes.all()) if (note.report === undefined) this.#run(note.attemptId);
+  }
+
+  /** A worker has reported a checkpoint. One that is known already changes nothing. */
+  offer({ drain: to, workloadId, workingDir, checkpointDir }: LaunchRecord, reported: Reported): void {
+    const { attemptId, step, path: at, metrics } = reported;
+    if (to === undefined || this.#closing.signal.aborted || this.#notes.has(reported)) return;
+    const fault = pathFault(at, checkpointDir);
+    const { bootId } = this.#setup;
+    const places = { workingDir, checkpointDir };
+    const note = {
+      attemptId,
+      workloadId,
+      step,
+      path: at,
+      to,
+      places,
+      bootId,
+      ...(metrics === undefined ? {} : { metrics }),
+    };
+    if (fault !== null) return this.#report(note, { name: to.name, path: at, problem: fault });
+    for (const older of this.#notes.of(attemptId)) if (mayBeLeftOut(older)) this.#notes.drop(older);
+    this.#notes.save(note);
+    this.#run(attemptId);
+  }
+
+  /** Whether the local bytes are those that the work reported during this boot of the machine. */
+  isSound(checkpoint: { readonly path: string }): boolean {
+    return this.#notes.all().some((note) => note.path === checkpoint.path && note.bootId === this.#setup.bootId);
+  }
+
+  forget(attemptId: AttemptId): void {
+    for (const note of this.#notes.of(attemptId)) this.#notes.drop(note);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
+    await Promise.all(this.#running.values());
+  }
+
+  #run(attemptId: AttemptId): void {
+    if (this.#running.has(attemptId)) return;
+    const running = this.#drainAll(attemptId)
+      .catch((error: unknown) => this.#setup.onProblem(`Checkpoints of ${attemptId}: ${messageOf(error)}`))
+      .finally(() => this.#running.delete(attemptId));
+    this.#running.set(attemptId, running);
+  }
+
+  async #drainAll(attemptId: AttemptId): Promise<void> {
+    for (;;) {
+      const next = this.#notes.of(attemptId).find(({ report }) => report === undefined);
+      if (next === undefined || this.#closing.signal.aborted) return;
+      await this.#drain(next);
+    }
+  }
+
+  async #drain(note: DrainNote): Promise<void> {
+    const untilMs = performance.now() + GIVE_UP_MS;
+    let began = note;
+    for (;;)
+      try {
+        const report = await this.#copy(began, (later) => (began = later));
+        if (!this.#notes.has(note)) return;
+        this.#notes.save({ ...began, report });
+        return this.#report(note, report);
+      } catch (error) {
+        if (this.#closing.signal.aborted) return;
+        const isOver = !this.#notes.has(note) || !mayPass(error) || performance.now() >= untilMs;
+        if (isOver) return this.#abandon(began, messageOf(error));
+        await sleep(PAUSE_MS, undefined, { signal: this.#closing.signal }).catch(() => {});
+      }
+  }
+
+  async #copy(note: DrainNote, onBegun: (note: DrainNote) => void): Promise<ReportedArtifact> {
+    const { path: at, places, to, step, attemptId, metrics } = note;
+    const { signal } = this.#closing;
+    const real = await readableIn(at, places);
+    if (real === null)
+      throw new OperationalError(
+        "unreadableContent",
+        `${at} is outside the working directory and the checkpoint directory.`,
+      );
+    const { digest, bytes } = await contentDigest(real, signal);
+    const content = `${digest.slice("sha256:".length)}.${step}.${attemptId}.${this.#notes.owner}`;
+    const within = uploadedKey({ kind: "checkpoint", team: to.team, name: to.name }, content);
+    if (note.within !== undefined && note.within !== within) await this.#remove(note);
+    const begun = { ...note, within };
+    this.#notes.save(begun);
+    onBegun(begun);
+    const uri = await this.#setup.outputs.put({ path: at, digest, bytes }, to, { within, places, signal });
+    const name = path.relative(places.checkpointDir, at);
+    return {
+      name: to.name,
+      path: at,
+      digest,
+      bytes,
+      stored: { store: to.store, uri },
+      parameters: { path: name.startsWith("..") ? path.basename(at) : name },
+      ...(metrics === undefined ? {} : { metrics }),
+    };
+  }
+
+  /** The work goes on without this copy; the next checkpoint is another one. */
+  async #abandon(note: DrainNote, problem: string): Promise<void> {
+    const wasSuperseded = !this.#notes.has(note);
+    this.#notes.drop(note);
+    await this.#remove(note);
+    if (!wasSuperseded) this.#report(note, { name: note.to.name, path: note.path, problem });
+  }
+
+  async #remove({ to, within }: DrainNote): Promise<void> {
+    if (within === undefined) return;
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(REMOVAL_MS)]);
+    await this.#setup.outputs.remove(to, within, signal).catch((error: unknown) => {
+      this.#setup.onProblem(`${within} could not be removed from the store ${to.store}: ${messageOf(error)}`);
+    });
+  }
+
+  #report({ workloadId, attemptId, step, to: { task } }: DrainNote, checkpoint: ReportedArtifact): void {
+    this.#setup.emit({ kind: "checkpointStored", workloadId, attemptId, task, step, checkpoint });
+  }
+}
+
+/** Waiting checkpoints that no rule keeps give way to newer ones, also in the middle of a failed copy. */
+const mayBeLeftOut = ({ report, to, step }: DrainNote): boolean =>
+  report === undefined && (to.every === undefined || step % to.every !== 0);
+
+function pathFault(at: string, checkpointDir: string): string | null {
+  if (!path.isAbsolute(at)) return "it is no path on this machine";
+  return path.resolve(at) === path.resolve(checkpointDir)
+    ? "it is the checkpoint directory itself. Write each checkpoint to a path of its own in it"
+    : null;
+}
+
+const mayPass = (error: unknown): boolean => error instanceof OperationalError && error.retryable;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

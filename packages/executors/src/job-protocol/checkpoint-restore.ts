@@ -1,0 +1,99 @@
+/**
+ * Finds the checkpoint from which an attempt resumes: the newest one that was reported here, or else the copy in the store,
+ * which is brought to the checkpoint directory. A copy gets its name there only when it is complete.
+ */
+import { randomUUID } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { chmod, copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
+import type { LaunchGang, StoredCheckpoint } from "@headroom/model";
+import { contentDigest } from "@headroom/platform";
+import { StagingFailure } from "./input-staging.ts";
+import type { Bring } from "./input-staging.ts";
+import { isWithin } from "./untrusted-files.ts";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, COPYFILE_FICLONE } = constants;
+
+export interface ResumePoint {
+  readonly path: string;
+  readonly step: number;
+}
+
+interface RestoreSetup {
+  readonly checkpointDir: string;
+  /** Whether the bytes at a reported path are complete on this machine. */
+  readonly isSound: (checkpoint: { readonly path: string }) => boolean;
+}
+
+/** `null`: the work begins from its start. Throws a `StagingFailure` if the store does not give the copy. */
+export async function restoreCheckpoint(
+  { resume }: LaunchGang,
+  { checkpointDir, isSound }: RestoreSetup,
+  bring: Bring,
+): Promise<ResumePoint | null> {
+  const { reported, stored } = resume ?? {};
+  const isHere = reported !== undefined && isWithin(checkpointDir, reported.path) && existsSync(reported.path);
+  if (isHere && isSound(reported)) return reported;
+  if (stored === undefined) return null;
+  const target = path.join(checkpointDir, stored.path);
+  if (stored.path === "" || !isWithin(checkpointDir, target) || target === checkpointDir)
+    throw new StagingFailure(`${stored.version} has no path in the checkpoint directory.`, "inputs");
+  if (!(await hasDigest(target, stored))) {
+    const from = await bring({ uri: stored.uri, name: stored.version, digest: stored.digest });
+    await place(from, checkpointDir, stored.path);
+  }
+  return { path: target, step: stored.step };
+}
+
+/** Work that has resumed before, or was killed while it wrote the same step again, left bytes there. */
+const hasDigest = async (target: string, { digest }: StoredCheckpoint): Promise<boolean> =>
+  existsSync(target) &&
+  (await contentDigest(target).then(
+    (found) => found.digest === digest,
+    () => false,
+  ));
+
+/** Links that work put into the checkpoint directory are not followed: they could lead to files of this user. */
+async function place(from: string, checkpointDir: string, name: string): Promise<void> {
+  const segments = name.split(path.sep);
+  const last = segments.pop() ?? "";
+  let folder: FileHandle = await open(checkpointDir, O_RDONLY | O_DIRECTORY);
+  try {
+    for (const segment of segments) {
+      const child = path.join(held(folder), segment);
+      await mkdir(child, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error;
+      });
+      const next = await open(child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      await folder.close();
+      folder = next;
+    }
+    const draft = path.join(held(folder), `.headroom-${randomUUID()}`);
+    await copyTree(from, draft);
+    const target = path.join(held(folder), last);
+    await rm(target, { recursive: true, force: true });
+    await rename(draft, target);
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The cache is read-only, and work may write to its own copy. The cache has regular files and directories only. */
+async function copyTree(from: string, to: string): Promise<void> {
+  const entries = await readdir(from, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOTDIR") throw error;
+    return null;
+  });
+  if (entries === null) {
+    await copyFile(from, to, COPYFILE_FICLONE);
+    await chmod(to, 0o600);
+    return;
+  }
+  await mkdir(to, { mode: 0o700 });
+  for (const { name } of entries) await copyTree(path.join(from, name), path.join(to, name));
+}
+
+/** The folder itself, whatever its path leads to by now. */
+const held = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;
