@@ -17,12 +17,12 @@ import { usedVersions } from "../state/find-artifact.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { changeVersion, recordVersion, registryFull } from "./artifacts.ts";
 
-type Stored = Observation & { readonly kind: "checkpointStored" };
+type StoredReport = Observation & { readonly kind: "checkpointStored" };
 
 /** Reason of a deletion by the rule, by which the control plane finds the bytes to remove. */
 export const CHECKPOINT_RULE = "checkpoint rule";
 
-export function recordStoredCheckpoint(batch: Batch, stored: Stored): void {
+export function recordStoredCheckpoint(batch: Batch, stored: StoredReport): void {
   const { state } = batch.world;
   const workload = state.workloads.get(stored.workloadId);
   if (workload === undefined || workload.spec.checkpointStore === undefined) return;
@@ -51,7 +51,7 @@ export function recordStoredCheckpoint(batch: Batch, stored: Stored): void {
 }
 
 /** After a restart an executor repeats its reports, also those of versions that are deleted by now. */
-function isKnown(state: ReadonlyState, name: ArtifactName, { attemptId, step, checkpoint }: Stored): boolean {
+function isKnown(state: ReadonlyState, name: ArtifactName, { attemptId, step, checkpoint }: StoredReport): boolean {
   const artifact = state.artifacts.get(artifactKey(name));
   const numbers = [...(artifact?.numbers ?? []), ...(artifact?.deletedNumbers ?? [])];
   return numbers.some((number) => {
@@ -75,7 +75,7 @@ function dropOlder(batch: Batch, { spec, id }: Workload, name: ArtifactName): vo
       changeVersion(batch, name, { kind: "delete", number }, { actor: null, reason: CHECKPOINT_RULE });
 }
 
-function miss(batch: Batch, name: string, { attemptId, step }: Stored, detail: string): void {
+function miss(batch: Batch, name: string, { attemptId, step }: StoredReport, detail: string): void {
   batch.emit({
     kind: "artifactNotRegistered",
     version: 1,

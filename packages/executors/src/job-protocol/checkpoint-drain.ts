@@ -18,7 +18,7 @@ import type { OutputUpload } from "./output-upload.ts";
 /** Pause after a failure that may pass, and the time after which a copy is given up. */
 const PAUSE_MS = 5_000;
 const GIVE_UP_MS = 3_600_000;
-/** Time for the removal of a copy that will not be completed. What stays costs space only. */
+/** Time for the removal of a copy that will not be completed. A rest that stays only costs space. */
 const REMOVAL_MS = 30_000;
 
 type Reported = Signal & { readonly kind: "checkpointReported" };

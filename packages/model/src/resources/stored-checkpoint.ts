@@ -20,14 +20,14 @@ export function checkpointArtifact({ name, team }: Pick<WorkloadSpec, "name" | "
   return { kind: "checkpoint", team, name: (/^[A-Za-z]/.test(plain) ? plain : `w-${plain}`).slice(0, NAME_CHARS_MAX) };
 }
 
-interface Registry {
+interface CheckpointRegistry {
   readonly artifacts: { get(key: string): { readonly numbers: readonly number[] } | undefined };
   readonly artifactVersions: { get(id: string): ArtifactVersion | undefined };
 }
 
 /** Stored checkpoints of the workload with bytes in a store, oldest first. A run with the same name has its own. */
 export function storedCheckpoints(
-  { artifacts, artifactVersions }: Registry,
+  { artifacts, artifactVersions }: CheckpointRegistry,
   spec: Pick<WorkloadSpec, "name" | "team">,
   workloadId: WorkloadId,
 ): readonly ArtifactVersion[] {
