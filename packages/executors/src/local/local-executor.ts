@@ -134,7 +134,7 @@ class LocalExecutor implements Executor {
             outputs,
             dir: path.join(homeDir, "cache", "drains"),
             bootId: this.#bootId,
-            emit: (input) => this.#emit(input),
+            emit: (input) => void this.#emit(input),
             onProblem,
           });
     this.#monitor = new AttemptMonitor({
