@@ -36,6 +36,11 @@ export const runTrigger = z
     }),
     z.object({ kind: z.literal("artifact"), version: z.string(), depth: count }),
     z.object({ kind: z.literal("alias"), version: z.string(), alias: z.string(), depth: count }),
+    z.object({
+      kind: z.literal("file"),
+      uri: z.string(),
+      tag: z.string().meta({ description: "Changes when the file is replaced." }),
+    }),
     z.object({ kind: z.literal("backfill"), date: z.string() }),
   ])
   .meta({ id: "RunTrigger", description: "The cause of the run." });

@@ -244,10 +244,10 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
   provisioners.start();
   metricSourceService.start();
   remedies.start();
-  const stopPruning = storeService.beginPruning(driver, log);
+  const stopStores = storeService.begin(driver, log);
   const stopLooking = lookAtEachPool(driver, () => executors.look());
   return () => {
-    stopPruning();
+    stopStores();
     stopLooking();
   };
 }

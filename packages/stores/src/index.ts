@@ -16,5 +16,6 @@ export { isUploadOf, mayRead, mayWrite, uploadedKey } from "./objects/store-righ
 export { contentRule, readingRefusal } from "./objects/store-access.ts";
 export type { ReadAccess } from "./objects/store-access.ts";
 export { StoreSet } from "./store-set.ts";
+export { listFiles } from "./transfers/list-files.ts";
 export { removeContent } from "./transfers/remove-content.ts";
 export { abandonLeft, upload } from "./transfers/upload.ts";

@@ -186,7 +186,7 @@ const NEAREST_MAX = 3;
 const quotaFields = ["limit", "userLimit", "guarantee", "lendingLimit", "borrowingLimit"] as const;
 type QuotaField = (typeof quotaFields)[number];
 
-type TypedState = FleetState & Pick<ReadonlyState, "workloads" | "teams" | "schedules" | "calendar">;
+type TypedState = FleetState & Pick<ReadonlyState, "workloads" | "teams" | "schedules" | "calendar" | "pipelines">;
 
 /** The spec with the names that the fleet uses. Throws an error if no node has an accepted type. */
 export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogue: TypeCatalogue): WorkloadSpec {
@@ -221,12 +221,17 @@ export function documentsWithTypesOfFleet(
     const resource = recorded === undefined ? undefined : calendarEntryResource(recorded);
     return asRecorded(entry, resource, (each) => names.calendarEntry(each)).document;
   });
+  const pipelines = request.pipelines?.map((pipeline) => pipelineAsRecorded(names, pipeline, state));
   const problems = [
     ...workloads.flatMap(({ document, isRecorded }, at) =>
       isRecorded ? [] : (names.refusal(`/workloads/${at}`, document) ?? []),
     ),
     ...(schedules ?? []).flatMap(({ spec }, at) => names.refusal(`/schedules/${at}/spec`, spec) ?? []),
   ];
+  for (const [at, { steps }] of (pipelines ?? []).entries())
+    for (const [step, { isRecorded, named }] of steps.entries())
+      if (named !== null && !isRecorded)
+        problems.push(...[names.refusal(`/pipelines/${at}/steps/${step}/spec`, named) ?? []].flat());
   if (problems.length > 0) throw refusalOf(problems);
   return {
     ...request,
@@ -235,6 +240,7 @@ export function documentsWithTypesOfFleet(
     workloads: workloads.map(({ document }) => document),
     ...(schedules === undefined ? {} : { schedules }),
     ...(calendar === undefined ? {} : { calendar }),
+    ...(pipelines === undefined ? {} : { pipelines: pipelines.map(({ document }) => document) }),
   };
 }
 
@@ -270,6 +276,30 @@ function specAsRecorded(
   const recorded = known === undefined ? undefined : specResource(known);
   if (recorded !== undefined && wanted.gang.throughputMilli === undefined) delete recorded.gang.throughputMilli;
   return asRecorded(wanted, recorded, (spec) => names.spec(spec));
+}
+
+type Pipeline = NonNullable<ApplyRequest["pipelines"]>[number];
+
+interface NamedPipeline {
+  readonly document: Pipeline;
+  /** By step. `named`: its workload by the names of the fleet; `null`: the step has none. */
+  readonly steps: readonly { readonly named: WorkloadSpec | null; readonly isRecorded: boolean }[];
+}
+
+/** The workloads of the steps are named one by one, so that a changed step does not rename the others. */
+function pipelineAsRecorded(names: AcceleratorNames, pipeline: Pipeline, state: TypedState): NamedPipeline {
+  const recorded = state.pipelines.get(pipeline.name)?.pipeline;
+  const steps = pipeline.steps.map(({ name, spec }) => {
+    if (spec === null) return { named: null, isRecorded: true };
+    const known = recorded?.steps.find((each) => each.name === name)?.spec ?? undefined;
+    const { document, isRecorded } = specAsRecorded(names, spec, known);
+    return { named: document, isRecorded };
+  });
+  const document = {
+    ...pipeline,
+    steps: pipeline.steps.map((step, at) => ({ ...step, spec: steps[at]?.named ?? null })),
+  };
+  return { document, steps };
 }
 
 function teamAsRecorded(

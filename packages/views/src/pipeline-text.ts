@@ -39,7 +39,7 @@ export function pipelineRejectionSentence(rejection: PipelineRejection): string 
     case "pipelineParam":
       return paramSentence(rejection);
     case "pipelineNotTriggered":
-      return `Pipeline ${rejection.name} has no trigger ${rejection.trigger}. Add { ${rejection.trigger}: true } to its triggers, or start it with headroom pipeline run ${rejection.name}.`;
+      return `Pipeline ${rejection.name} has no trigger ${rejection.trigger}. Add it to its triggers, or start it with headroom pipeline run ${rejection.name}.`;
     case "pipelineRunNotEnded":
       return `Run ${rejection.runId} is ${rejection.phase}: only ended runs are retried. Cancel it first (headroom pipeline cancel ${rejection.runId}).`;
     case "pipelineRunEnded":
@@ -83,6 +83,8 @@ export function triggerText(trigger: RunTrigger): string {
       return `by its clock, due ${writeInstant(trigger.dueAtMs)}`;
     case "backfill":
       return `for ${trigger.date}`;
+    case "file":
+      return `by the file ${trigger.uri}`;
     case "artifact":
       return `by the new version ${trigger.version}`;
     case "alias":

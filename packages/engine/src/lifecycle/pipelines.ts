@@ -61,11 +61,12 @@ export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPi
   const pipeline = state.pipelines.get(name)?.pipeline;
   if (pipeline === undefined) return refused({ code: "unknownPipeline", name });
   const { triggers = [], params: declared } = pipeline;
-  if (command.trigger === "webhook" && !triggers.some(({ kind }) => kind === "webhook"))
-    return refused({ code: "pipelineNotTriggered", name, trigger: "webhook" });
+  const { trigger: cause } = command;
+  if (cause !== "manual" && !triggers.some(({ kind }) => kind === cause))
+    return refused({ code: "pipelineNotTriggered", name, trigger: cause });
   if (dates !== undefined && !declared.some((param) => param.name === DATE_PARAM))
     return refused({ code: "pipelineParam", name, param: DATE_PARAM, cause: "date" });
-  const earlier = command.trigger === "webhook" ? runOfWebhook(state, pipeline, command) : null;
+  const earlier = cause === "manual" ? null : runOfRequest(state, pipeline, startOf(command));
   if (earlier !== null) return done({ kind: "pipelineRunsStarted", name, runIds: [earlier] });
   const runs = (dates ?? [null]).map((date) => ({
     params: date === null ? params : { ...params, [DATE_PARAM]: date },
@@ -75,7 +76,7 @@ export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPi
   const failure =
     first === undefined
       ? null
-      : command.trigger === "webhook"
+      : cause !== "manual"
         ? triggeredAdmissionFailure(state, pipeline, first.params)
         : runAdmissionFailure(state, pipeline, first.params, runs.length);
   if (failure !== null) return refused(failure);
@@ -83,25 +84,34 @@ export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPi
   return done({ kind: "pipelineRunsStarted", name, runIds });
 }
 
-const startOf = ({ trigger, key }: PipelineCommand<"startPipelineRun">): RunTrigger =>
-  trigger === "manual" ? { kind: "manual" } : { kind: "webhook", ...(key === undefined ? {} : { key }) };
+function startOf({ trigger, key, file }: PipelineCommand<"startPipelineRun">): RunTrigger {
+  if (trigger === "manual") return { kind: "manual" };
+  return trigger === "file"
+    ? { kind: "file", uri: file?.uri ?? "", tag: file?.tag ?? "" }
+    : { kind: "webhook", ...(key === undefined ? {} : { key }) };
+}
 
-/** The run that an earlier request of a webhook with the same id started; `null`: none is kept. */
-function runOfWebhook(
+/** The run that an earlier request with the same id, or the same file, started; `null`: none is kept. */
+function runOfRequest(
   { pipelineRuns }: ReadonlyState,
   { name, team }: PipelineSpec,
-  { key }: PipelineCommand<"startPipelineRun">,
+  wanted: RunTrigger,
 ): PipelineRunId | null {
-  if (key === undefined) return null;
+  if (wanted.kind === "webhook" && wanted.key === undefined) return null;
   // Another team may have had a pipeline of the same name.
   for (const { id, pipeline, trigger } of pipelineRuns.values())
-    if (pipeline.name === name && pipeline.team === team && trigger.kind === "webhook" && trigger.key === key)
-      return id;
+    if (pipeline.name === name && pipeline.team === team && isSameRequest(trigger, wanted)) return id;
   return null;
 }
 
+function isSameRequest(trigger: RunTrigger, wanted: RunTrigger): boolean {
+  if (trigger.kind === "webhook") return wanted.kind === "webhook" && trigger.key === wanted.key;
+  return trigger.kind === "file" && wanted.kind === "file" && trigger.uri === wanted.uri && trigger.tag === wanted.tag;
+}
+
 /** Backfills and clocks have limits of their own: a long backfill must not stop the triggers. */
-const isTriggered = ({ kind }: RunTrigger): boolean => kind === "webhook" || kind === "artifact" || kind === "alias";
+const isTriggered = ({ kind }: RunTrigger): boolean =>
+  kind === "webhook" || kind === "artifact" || kind === "alias" || kind === "file";
 
 /** As `runAdmissionFailure`, for a run that no user starts: a flood of them must leave room for other pipelines. */
 export function triggeredAdmissionFailure(

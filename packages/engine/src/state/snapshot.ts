@@ -23,7 +23,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 19;
+const SNAPSHOT_FORMAT = 20;
+
+/** The format of a state without pipelines that files start. */
+const FORMAT_WITHOUT_FILES = 19;
 
 /** The format of a state without proposals to resume, restart, or change spares or requests. */
 const FORMAT_WITHOUT_REMEDIES = 18;
@@ -71,7 +74,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasRemedies(state)) return SNAPSHOT_FORMAT;
+  if (hasFileTriggers(state)) return SNAPSHOT_FORMAT;
+  if (hasRemedies(state)) return FORMAT_WITHOUT_FILES;
   if (hasOverflows(state)) return FORMAT_WITHOUT_REMEDIES;
   if (hasOrderIds(state)) return FORMAT_WITHOUT_OVERFLOWS;
   if (isTriggered(state)) return FORMAT_WITHOUT_ORDER_IDS;
@@ -102,6 +106,14 @@ function hasRemedies({ proposals, proposalRules, attempts }: State): boolean {
   for (const { change } of proposals.values()) if (isLaterProposalKind(change.kind)) return true;
   for (const kind of proposalRules.keys()) if (isLaterProposalKind(kind)) return true;
   for (const { stop } of attempts.values()) if (stop?.reason === "restarted") return true;
+  return false;
+}
+
+function hasFileTriggers({ pipelines, pipelineRuns }: State): boolean {
+  const isNewer = ({ triggers = [] }: PipelineSpec): boolean => triggers.some(({ kind }) => kind === "file");
+  for (const { pipeline } of pipelines.values()) if (isNewer(pipeline)) return true;
+  for (const { pipeline, trigger } of pipelineRuns.values())
+    if (isNewer(pipeline) || trigger.kind === "file") return true;
   return false;
 }
 

@@ -122,6 +122,21 @@ export function triggerByArtifact(drive: Drive): void {
   for (const name of ["promote", "needy", "watching"]) drive.receive(command({ kind: "removePipeline", name }));
 }
 
+/** A file starts a run once. The pipeline stays, so that the snapshot has its trigger. */
+export function triggerByFile(drive: Drive): void {
+  const clean: PipelineSpec = {
+    name: "clean",
+    team: teamName("default"),
+    params: [{ name: "file", default: null }],
+    triggers: [{ kind: "file", uri: "s3://lake/raw/" }],
+    steps: [step("report")],
+  };
+  drive.receive(applied({ pipelines: [clean] }));
+  const file = { uri: "s3://lake/raw/a.csv", tag: "1" };
+  const run = { name: "clean", params: { file: file.uri }, force: false, trigger: "file", file } as const;
+  for (const key of ["first", "repeated"]) drive.receive(command({ kind: "startPipelineRun", ...run }, `file-${key}`));
+}
+
 function start(
   drive: Drive,
   run: { readonly params: Record<string, string>; readonly trigger: "manual" | "webhook"; readonly key?: string },

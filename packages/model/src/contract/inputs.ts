@@ -119,7 +119,9 @@ export type Command =
       readonly name: string;
       readonly params: Readonly<Record<string, string>>;
       readonly force: boolean;
-      readonly trigger: "manual" | "webhook";
+      readonly trigger: "manual" | "webhook" | "file";
+      /** The file of a run that a file starts. */
+      readonly file?: { readonly uri: string; readonly tag: string } | undefined;
       /** The id of the request of a webhook. While the run that it started is kept, it starts no other. */
       readonly key?: string | undefined;
       /** Dates of a backfill. Absent: one run. */

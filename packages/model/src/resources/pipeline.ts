@@ -72,7 +72,9 @@ export type PipelineTrigger =
   /** A new version of an artifact (`dataset:text`). Without a team in the name, it is one of the pipeline's team. */
   | { readonly kind: "artifact"; readonly artifact: string }
   /** A move of an alias to another version (`model:chat@production`). */
-  | { readonly kind: "alias"; readonly alias: string };
+  | { readonly kind: "alias"; readonly alias: string }
+  /** A new or replaced file at or below the URI, in a declared store. */
+  | { readonly kind: "file"; readonly uri: string };
 
 export interface PipelineSpec {
   readonly name: string;
@@ -112,6 +114,8 @@ export type RunTrigger =
   /** `version`: the id of the new version. `depth`: number of runs that started each other before this one. */
   | { readonly kind: "artifact"; readonly version: string; readonly depth: number }
   | { readonly kind: "alias"; readonly version: string; readonly alias: string; readonly depth: number }
+  /** `tag`: changes when the file is replaced. One run starts for each pair of URI and tag. */
+  | { readonly kind: "file"; readonly uri: string; readonly tag: string }
   /** A run of a backfill. `date`: the day that it is for. */
   | { readonly kind: "backfill"; readonly date: string };
 
@@ -214,6 +218,9 @@ export const pipelineClock = ({ triggers = [] }: PipelineSpec): (PipelineTrigger
 
 /** The parameter that a new version of an artifact, or a moved alias, sets to the id of the version. */
 export const ARTIFACT_PARAM = "artifact";
+
+/** The parameter that a file sets to its URI, if the pipeline declares it. */
+export const FILE_PARAM = "file";
 
 /** The parameter that a clock or a backfill sets to its date, if the pipeline declares it. */
 export const DATE_PARAM = "date";

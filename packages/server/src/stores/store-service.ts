@@ -6,6 +6,7 @@ import { overlaps, readStore, storeConflict, StoreSet } from "@headroom/stores";
 import type { StoreDeclaration } from "@headroom/stores";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
+import { FileTriggers } from "./file-triggers.ts";
 import { CheckpointPruner } from "./checkpoint-pruner.ts";
 import { readDocuments, writeDocuments } from "../declarations/document-file.ts";
 import { readSecret } from "../executors/secret-references.ts";
@@ -50,11 +51,16 @@ export class StoreService {
     return true;
   }
 
-  /** Removes the bytes of checkpoints that the rules of workloads drop. Returns how to end it. */
-  beginPruning(driver: Pick<Driver, "read" | "command">, log: DriverLog): () => void {
-    const pruner = new CheckpointPruner({ driver, log, stores: this.stores });
-    pruner.start();
-    return () => void pruner.close();
+  /** Removes checkpoints that the rules of workloads drop, and starts pipelines for new files. Returns how to end it. */
+  begin(driver: Pick<Driver, "read" | "command">, log: DriverLog): () => void {
+    const services = [
+      new CheckpointPruner({ driver, log, stores: this.stores }),
+      new FileTriggers({ driver, log, stores: this.stores, home: this.#home }),
+    ];
+    for (const service of services) service.start();
+    return () => {
+      for (const service of services) void service.close();
+    };
   }
 
   close(): Promise<void> {

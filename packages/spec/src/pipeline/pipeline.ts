@@ -142,6 +142,12 @@ const step = record(
   },
 );
 
+const FILE_URI_CHARS_MAX = 2_048;
+const fileUri = z
+  .string()
+  .max(FILE_URI_CHARS_MAX)
+  .regex(/^(?:s3|file):\/\/[^\s]+$/, "must be a URI like s3://lake/raw/ or file:///data/raw/");
+
 const clockTrigger = z.strictObject({
   kind: z.literal("clock"),
   times: scheduleTimes,
@@ -153,6 +159,7 @@ const pipelineTrigger = z
     z.strictObject({ kind: z.literal("webhook") }),
     z.strictObject({ kind: z.literal("artifact"), artifact: names.artifactRef }),
     z.strictObject({ kind: z.literal("alias"), alias: names.artifactRef }),
+    z.strictObject({ kind: z.literal("file"), uri: fileUri }),
   ])
   .meta({ id: "PipelineTrigger", description: "A cause of runs of a pipeline, besides people." });
 
@@ -182,15 +189,22 @@ const trigger = record(
       examples: ["model:chat@production"],
       otherwise: "none",
     }),
+    file: optional(notation.text(fileUri, FILE_URI_CHARS_MAX, "a URI"), {
+      description:
+        "Each new or replaced file at or below this URI, in a declared store that the team can read, starts a run. The parameter `file`, if there is one, gets its URI.",
+      examples: ["s3://lake/raw/"],
+      otherwise: "none",
+    }),
   },
   {
     wire: () => pipelineTrigger,
-    check: ({ cron, concurrency, webhook, artifact, alias }) => {
-      const causes = [cron !== null, webhook === true, artifact !== null, alias !== null].filter(Boolean);
-      if (causes.length !== 1) return "must have one of cron, webhook: true, artifact and alias";
+    check: ({ cron, concurrency, webhook, artifact, alias, file }) => {
+      const causes = [cron !== null, webhook === true, artifact !== null, alias !== null, file !== null];
+      if (causes.filter(Boolean).length !== 1) return "must have one of cron, webhook: true, artifact, alias and file";
       return cron === null && concurrency !== null ? "has concurrency only with cron" : undefined;
     },
-    toWire: (_wire, { cron, concurrency, artifact, alias }) => {
+    toWire: (_wire, { cron, concurrency, artifact, alias, file }) => {
+      if (file !== null) return { kind: "file", uri: file };
       if (artifact !== null) return { kind: "artifact", artifact };
       if (alias !== null) return { kind: "alias", alias };
       return cron === null ? { kind: "webhook" } : { kind: "clock", times: cron, concurrency: concurrency ?? "forbid" };
@@ -203,6 +217,8 @@ const trigger = record(
           return { artifact: wire.artifact };
         case "alias":
           return { alias: wire.alias };
+        case "file":
+          return { file: wire.uri };
         case "clock":
           return {
             cron: cronNotation.toManifest(wire.times),

@@ -9,6 +9,8 @@ export interface ReadAccess {
   readonly team: string;
   /** Data rule of that work. Absent: none. */
   readonly rule?: string | undefined;
+  /** True: only names are read, so the rule of the bytes does not count. Absent: false. */
+  readonly isList?: boolean;
   /** `null`: the bytes are named by their URI. */
   readonly version: (UploadOwner & { readonly rule?: string | undefined }) | null;
 }
@@ -32,14 +34,18 @@ export function readingRefusal(places: readonly PlaceDeclaration[], uri: string,
   return mixedRefusal(places, uri) ?? (store === null ? null : storeRefusal(store, uri, access));
 }
 
-function storeRefusal(store: PlaceDeclaration, uri: string, { team, rule, version }: ReadAccess): string | null {
+function storeRefusal(
+  store: PlaceDeclaration,
+  uri: string,
+  { team, rule, version, isList = false }: ReadAccess,
+): string | null {
   if (!mayRead(store, team))
     return `The store ${store.name} is not open to the team ${team}. Ask an administrator to add the team to readers of the store.`;
   const key = uri.slice(rootOf(store).length);
   if (isUploaded(key) && (version === null || !isUploadOf(key, version)))
     return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
   // Bytes without a rule of their own have those of their store.
-  if (version?.rule !== undefined || store.rules.length === 0) return null;
+  if (isList || version?.rule !== undefined || store.rules.length === 0) return null;
   if (rule !== undefined && store.rules.includes(rule)) return null;
   const has = rule === undefined ? "none" : `the rule ${rule}`;
   return `The store ${store.name} has data with rules (${store.rules.join(", ")}), and the workload has ${has}. Set data.rule, or register the bytes with their rule and name the version.`;
