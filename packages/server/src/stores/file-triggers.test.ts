@@ -80,7 +80,9 @@ it("are not followed in stores that the team of the pipeline cannot read", async
   await live.client.apply({ teams: [{ name: "lab", parent: null, limit: {} }] });
   const steps = [{ name: "clean", spec: { ...spec, team: "lab" } }];
   const watch = [{ kind: "file", uri: "s3://lake/raw/" }];
-  await live.client.apply({ pipelines: [{ name: "closed", team: "lab", params: [], steps, triggers: watch }] } as never);
+  await live.client.apply({
+    pipelines: [{ name: "closed", team: "lab", params: [], steps, triggers: watch }],
+  } as never);
   await triggers.look();
   expect(warnings.splice(0)).toEqual([expect.stringContaining("The store lake is not open to the team lab")]);
 });

@@ -1,6 +1,6 @@
 /**
- * Starts pipelines when files appear in stores. Files that are there at the first look start nothing. What was seen is kept in
- * `file-triggers.json`; the engine starts one run for a file and its tag, so a look that is repeated after a crash starts none
+ * Starts pipelines when files appear in stores. Files that are there at the first look start nothing. Files seen so far are in
+ * `file-triggers.json`. The engine starts one run for a file and its tag, so a look that is repeated after a crash starts none
  * twice.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ interface TriggerParts {
   readonly log: DriverLog;
 }
 
-interface Watched {
+interface WatchedPrefix {
   readonly pipeline: PipelineSpec;
   readonly actor: string;
   readonly uri: string;
@@ -87,7 +87,7 @@ export class FileTriggers {
     }
   }
 
-  async #lookAt(watched: Watched): Promise<void> {
+  async #lookAt(watched: WatchedPrefix): Promise<void> {
     const { stores } = this.#parts;
     const { uri, pipeline } = watched;
     const refusal = stores.readingRefusal(uri, { team: pipeline.team, rule: undefined, version: null, isList: true });
@@ -120,7 +120,7 @@ export class FileTriggers {
   }
 
   /** False: the pipeline takes no more runs now, so the file is tried again with the next look. */
-  async #start({ pipeline, actor, uri }: Watched, name: string, tag: string): Promise<boolean> {
+  async #start({ pipeline, actor, uri }: WatchedPrefix, name: string, tag: string): Promise<boolean> {
     const file = name === "" ? uri : `${uri.replace(/\/+$/, "")}/${name}`;
     const params = pipeline.params.some((each) => each.name === FILE_PARAM) ? { [FILE_PARAM]: file } : {};
     const reply = await this.#parts.driver.command({
@@ -161,8 +161,8 @@ export class FileTriggers {
   }
 }
 
-function watchedIn({ pipelines }: ReadonlyState): readonly Watched[] {
-  const watched: Watched[] = [];
+function watchedIn({ pipelines }: ReadonlyState): readonly WatchedPrefix[] {
+  const watched: WatchedPrefix[] = [];
   for (const { pipeline, actor } of pipelines.values())
     for (const trigger of pipeline.triggers ?? [])
       if (trigger.kind === "file") watched.push({ pipeline, actor, uri: trigger.uri });
@@ -170,7 +170,7 @@ function watchedIn({ pipelines }: ReadonlyState): readonly Watched[] {
 }
 
 /** With the team: another team may later have a pipeline of the same name. */
-const keyOf = ({ pipeline, uri }: Watched): string => JSON.stringify([pipeline.team, pipeline.name, uri]);
+const keyOf = ({ pipeline, uri }: WatchedPrefix): string => JSON.stringify([pipeline.team, pipeline.name, uri]);
 
 /** Forgets files that are gone, so that they start a run if they come again. */
 function forget(seen: Seen, files: ReadonlyMap<string, string>): boolean {
