@@ -16,6 +16,8 @@ export interface BatchRequest {
   readonly contentType: string;
   readonly body: Buffer;
   readonly caller: Caller;
+  /** Data rules of the request, which the lines of a batch keep. */
+  readonly dataRules: readonly string[];
   readonly nowMs: number;
 }
 
@@ -106,7 +108,7 @@ export class BatchApi {
     return method === "GET" ? ok(batch) : notAllowed(request);
   }
 
-  async #create({ body, caller, nowMs }: BatchRequest): Promise<Answer | ApiError> {
+  async #create({ body, caller, dataRules, nowMs }: BatchRequest): Promise<Answer | ApiError> {
     if (body.length > CREATE_BYTES_MAX)
       return { kind: "badRequest", message: `The request is larger than ${CREATE_BYTES_MAX} bytes.` };
     let input: { input_file_id?: unknown; endpoint?: unknown; completion_window?: unknown; metadata?: unknown };
@@ -126,7 +128,8 @@ export class BatchApi {
       const message = `\`metadata\` takes at most ${METADATA_KEYS_MAX} texts of ${METADATA_VALUE_MAX} characters, with keys of ${METADATA_KEY_MAX}.`;
       return { kind: "badRequest", message };
     }
-    const batch = await this.#store.addBatch(caller.team, { endpoint, inputFileId, window: "24h", metadata, nowMs });
+    const entry = { endpoint, inputFileId, window: "24h", metadata, dataRules, nowMs };
+    const batch = await this.#store.addBatch(caller.team, entry);
     if (batch === "tooManyFiles") return { kind: "badRequest", message: tooManyFiles };
     if (batch === "tooManyBatches")
       return { kind: "badRequest", message: "The team has too many batches in progress." };

@@ -126,7 +126,14 @@ async function addedTo(
   inputFileId: string,
   endpoint = "/v1/chat/completions",
 ): Promise<Batch> {
-  const batch = await store.addBatch(team, { endpoint, inputFileId, window: "24h", metadata: null, nowMs: Date.now() });
+  const batch = await store.addBatch(team, {
+    endpoint,
+    inputFileId,
+    window: "24h",
+    metadata: null,
+    dataRules: [],
+    nowMs: Date.now(),
+  });
   if (typeof batch === "string") throw new Error(batch);
   return batch;
 }
@@ -443,9 +450,16 @@ describe("batches beside each other", () => {
     while (typeof (await addFile()) !== "string") count++;
     // There is room for the answers and the errors of the batch.
     expect(count).toBe(998);
-    expect(await store.addBatch("a", { endpoint: "", inputFileId: "", window: "24h", metadata: null, nowMs: 0 })).toBe(
-      "tooManyFiles",
-    );
+    expect(
+      await store.addBatch("a", {
+        endpoint: "",
+        inputFileId: "",
+        window: "24h",
+        metadata: null,
+        dataRules: [],
+        nowMs: 0,
+      }),
+    ).toBe("tooManyFiles");
     runnerOf(store, { run: () => Promise.resolve({ ...answered, status: 400 }) }).start("a", batch);
     await expect.poll(() => statusOf(store, "a", batch)).toBe("completed");
     expect((await store.files("a")).length).toBe(999);

@@ -27,6 +27,8 @@ export interface Batch {
   readonly created_at: number;
   readonly expires_at: number;
   readonly metadata: unknown;
+  /** Data rules of the key and of the headers with which it was created. Absent in batches of earlier releases. */
+  readonly data_rules?: readonly string[];
   status: BatchStatus;
   output_file_id: string | null;
   error_file_id: string | null;

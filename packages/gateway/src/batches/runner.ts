@@ -267,7 +267,9 @@ export class BatchRunner {
     if (this.#isOver(batch)) return undefined;
     const caller = this.#parts.callerOf(team);
     if (caller === undefined) throw new TeamRemovedError();
-    return this.#parts.run(caller, batch.endpoint, body);
+    const { data_rules: rules = [] } = batch;
+    const marked = rules.length === 0 ? caller : { ...caller, dataRules: [...caller.dataRules, ...rules] };
+    return this.#parts.run(marked, batch.endpoint, body);
   }
 
   async #recordError(

@@ -156,7 +156,14 @@ export class BatchStore {
 
   addBatch(
     team: string,
-    batch: { endpoint: string; inputFileId: string; window: string; metadata: unknown; nowMs: number },
+    batch: {
+      endpoint: string;
+      inputFileId: string;
+      window: string;
+      metadata: unknown;
+      dataRules: readonly string[];
+      nowMs: number;
+    },
   ): Promise<Batch | BatchRefusal> {
     return this.#change(team, async (entries) => {
       if (entries.files.size + RESULT_FILES * (runningCount(entries) + 1) > ENTRIES_MAX) return "tooManyFiles";
@@ -171,6 +178,7 @@ export class BatchStore {
         created_at: createdAt,
         expires_at: createdAt + 86_400,
         metadata: batch.metadata ?? null,
+        ...(batch.dataRules.length === 0 ? {} : { data_rules: batch.dataRules }),
         status: "in_progress",
         output_file_id: null,
         error_file_id: null,

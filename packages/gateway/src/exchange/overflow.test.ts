@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -140,12 +141,62 @@ describe("an overflow", () => {
     expect((await sent("secret", "unmarked")).status).toBe(503);
     expect((await sent("any", "restricted")).status).toBe(503);
     expect((await sent("any", "patients, restricted")).status).toBe(503);
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    const body = JSON.stringify({ model: "m", messages: [] });
+    const marks = "x-headroom-data-rule: restricted\r\nx-headroom-data-rule: patients\r\n";
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer any\r\n${marks}content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    );
+    expect(String(((await once(socket, "data")) as [Buffer])[0])).toMatch(/^HTTP\/1\.1 503 /);
+    socket.destroy();
     expect(other.requestCount).toBe(0);
     expect((await sent("patients")).status).toBe(200);
     expect((await sent("any")).status).toBe(200);
     expect(await metric(gateway, "headroom_gateway_overflow_stayed_total")).toEqual([
-      'headroom_gateway_overflow_stayed_total{name="own",overflow="own",reason="dataRule"} 4',
+      'headroom_gateway_overflow_stayed_total{name="own",overflow="own",reason="dataRule"} 5',
     ]);
+  });
+
+  it("never takes lines of a batch that was created with a data rule", async () => {
+    const [own, other] = [await upstream({ status: 503 }), await upstream()];
+    const gateway = await start({ own: [own], other });
+    const headers = { authorization: "Bearer any" };
+    const form = new FormData();
+    form.set("purpose", "batch");
+    const url = "/v1/chat/completions";
+    form.set(
+      "file",
+      new File([JSON.stringify({ custom_id: "a", url, body: { model: "m", messages: [] } })], "in.jsonl"),
+    );
+    const uploaded = await fetch(`${gateway.url}/v1/files`, { method: "POST", headers, body: form });
+    const { id } = (await uploaded.json()) as { id: string };
+    const created = await fetch(`${gateway.url}/v1/batches`, {
+      method: "POST",
+      headers: { ...headers, "x-headroom-data-rule": "contracts" },
+      body: JSON.stringify({ input_file_id: id, endpoint: url, completion_window: "24h" }),
+    });
+    expect(await created.json()).toMatchObject({ data_rules: ["contracts"] });
+    await readyWithin(async () => (await metric(gateway, "headroom_gateway_overflow_stayed_total")).length > 0);
+    expect([own.requestCount > 0, other.requestCount]).toEqual([true, 0]);
+  });
+
+  it("takes nothing while another pool of the operator does", async () => {
+    const [first, second, other] = [await upstream(), await upstream({ delayMs: 300 }), await upstream()];
+    const gateway = await testGateway(
+      `${teams}pools:\n  - { name: first, replicas: ["${first.url}"] }\n` +
+        `  - { name: second, replicas: ["${second.url}"], overflow: { pool: provider, when: { concurrency: 1 } } }\n` +
+        `  - { name: provider, replicas: ["${other.url}"] }\n` +
+        "models:\n  - { name: m, pools: [first, second, { pool: provider, when: [overflow] }] }\n" +
+        "  - { name: n, pools: [second, { pool: provider, when: [overflow] }] }\n",
+    );
+    cleanups.push(() => gateway.stop());
+    const busy = chat(gateway.url, { model: "n" }, "any");
+    await readyWithin(() => second.requestCount === 1);
+    const answer = await chat(gateway.url, {}, "any");
+    expect([answer.headers.get("x-headroom-overflow"), first.requestCount]).toEqual([null, 1]);
+    expect((await chat(gateway.url, { model: "n" }, "any")).headers.get("x-headroom-overflow")).toBe("concurrency");
+    await busy;
   });
 
   it("never spends more than its budget, over restarts", async () => {

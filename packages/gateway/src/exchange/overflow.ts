@@ -5,7 +5,13 @@
 import { reserve, Reservation, type RequestLimits } from "../limits/account.ts";
 import type { Operation } from "../protocols/endpoints.ts";
 import { endpointFullName } from "../replicas/endpoint-name.ts";
-import { mayLeave, type OverflowPolicy, type OverflowReason, type StayReason } from "../replicas/overflow-policy.ts";
+import {
+  dataRulesOf,
+  mayLeave,
+  type OverflowPolicy,
+  type OverflowReason,
+  type StayReason,
+} from "../replicas/overflow-policy.ts";
 import type { PoolOverflow } from "../replicas/pool-overflow.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { PoolRoute } from "./model-route.ts";
@@ -85,18 +91,15 @@ export class OverflowTurn {
   ): OverflowReason | undefined {
     if (isLast) return routes.reason === "failed" ? "failed" : "noReplica";
     const reason = pool.overflowReason(nowMs, this.#request.caller.allowedRegions);
-    // Another pool of the operator comes before the overflow.
-    return reason === "noReplica" && routes.hasFallback("unavailable", nowMs) ? undefined : reason;
+    // Another pool of the operator comes before the overflow: one before this pool, and one after it if this pool has no replica.
+    return reason === undefined || routes.hasOther(pool, reason === "noReplica", nowMs) ? undefined : reason;
   }
 
   /** The route to the target, or why the request stays. */
   #targetOf({ policy, budget, isSpentKnown }: PoolOverflow, from: Pool, nowMs: number): PoolRoute | StayReason {
     const { caller, head, model } = this.#request;
     const { target } = policy;
-    const stated = head.own?.get("x-headroom-data-rule") ?? "";
-    const rules =
-      stated === "" ? caller.dataRules : [...caller.dataRules, ...stated.split(",").map((rule) => rule.trim())];
-    if (!mayLeave(policy, rules)) return "dataRule";
+    if (!mayLeave(policy, dataRulesOf(caller, head.own))) return "dataRule";
     const route = model.overflowRoutes.find(
       ({ pool }) =>
         pool !== from &&

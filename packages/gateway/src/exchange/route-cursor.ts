@@ -5,6 +5,7 @@
 import type { UpstreamFailureKind } from "../http/upstream-connection.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
+import type { Pool } from "../replicas/pool.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";
 
 export class RouteCursor {
@@ -99,6 +100,21 @@ export class RouteCursor {
   hasFallback(reason: FallbackReason, nowMs: number): boolean {
     const { allowedRegions } = this.#request.caller;
     return hasFallback(this.#routes.slice(this.#index + 1), { reason, allowedRegions, nowMs });
+  }
+
+  /** Whether another pool takes the request now: one before `pool`, and with `isAfter` also one after it. */
+  hasOther(pool: Pool, isAfter: boolean, nowMs: number): boolean {
+    const { allowedRegions } = this.#request.caller;
+    const at = this.#routes.findIndex((route) => route.pool === pool);
+    const end = isAfter || at < this.#index ? this.#routes.length : at;
+    return this.#routes.slice(this.#index, end).some((route, offset) => {
+      const { config, requestCount } = route.pool;
+      if (route.pool === pool || requestCount >= config.concurrencyMax) return false;
+      const isPresent = offset === 0 && (this.tried.length > 0 || this.reason === undefined);
+      if (isPresent ? this.attemptCount >= config.attempts : !route.when.includes(this.reason ?? "unavailable"))
+        return false;
+      return route.pool.hasAvailable(nowMs, allowedRegions);
+    });
   }
 
   /** Whether the pool takes no request now because its replicas asked for none. */

@@ -39,8 +39,8 @@ export class FollowedEndpoints {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(config: GatewayConfig, parts: FollowedParts) {
-    const { fleet, usage, usageDirectory: directory, limits, now } = parts;
-    this.#budgets = new OverflowBudgets({ directory, usage, limits, now, pools: () => fleet.pools.values() });
+    const { fleet, usage, usageDirectory: directory, limits, now, log } = parts;
+    this.#budgets = new OverflowBudgets({ directory, usage, limits, now, log, pools: () => fleet.pools.values() });
     this.#follower = followerOf(config, parts, () => void this.#budgets.check());
   }
 

@@ -30,6 +30,7 @@ import { ModelLists } from "../protocols/model-lists.ts";
 import { readAnswer, type Answer } from "../protocols/read-requests.ts";
 import { storedResponseAt } from "../protocols/stored-responses.ts";
 import type { Fleet } from "../replicas/fleet.ts";
+import { dataRulesOf } from "../replicas/overflow-policy.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Waker } from "../replicas/waker.ts";
 import type { AccessLog } from "../telemetry/access-log.ts";
@@ -345,6 +346,7 @@ export class Gateway implements ClientPort, Runtime {
       contentType: head.contentType,
       body,
       caller,
+      dataRules: dataRulesOf(caller, head.own),
       nowMs: this.now(),
     });
     if (batchAnswer !== undefined) {

@@ -14,17 +14,19 @@ interface BudgetParts {
   readonly limits: LimitSource;
   pools(): Iterable<Pool>;
   now(): number;
+  log(line: string): void;
 }
 
 export class OverflowBudgets {
   readonly #parts: BudgetParts;
   readonly #counting = new Set<string>();
+  #lastFailure = "";
 
   constructor(parts: BudgetParts) {
     this.#parts = parts;
   }
 
-  /** Called when policies may have changed, and about once a second. */
+  /** Called when policies may have changed, and about once a second. A budget that cannot be counted lets nothing leave. */
   async check(): Promise<void> {
     const waiting: Promise<void>[] = [];
     for (const pool of this.#parts.pools()) {
@@ -32,9 +34,16 @@ export class OverflowBudgets {
       if (overflow?.budget === undefined || overflow.isSpentKnown || this.#counting.has(overflow.budget.id)) continue;
       this.#counting.add(overflow.budget.id);
       const { id } = overflow.budget;
-      waiting.push(this.#count(pool).finally(() => this.#counting.delete(id)));
+      const counted = this.#count(pool).catch((error: unknown) => this.#failed(pool.name, error));
+      waiting.push(counted.finally(() => this.#counting.delete(id)));
     }
     await Promise.all(waiting);
+  }
+
+  #failed(pool: string, error: unknown): void {
+    const failure = `pool ${pool}: nothing overflows, because the usage files that say what its budget has spent cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    if (failure !== this.#lastFailure) this.#parts.log(failure);
+    this.#lastFailure = failure;
   }
 
   async #count(pool: Pool): Promise<void> {

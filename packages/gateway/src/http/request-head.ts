@@ -253,9 +253,15 @@ function isOtherForwarded(fields: RequestFields, name: string, raw: string): boo
     default:
       if (!name.startsWith("x-headroom-")) return true;
       fields.own ??= new Map();
-      fields.own.set(name, fieldValue(raw));
+      fields.own.set(name, ownValue(name, raw, fields.own.get(name)));
       return false;
   }
+}
+
+/** Several lines of a list are one list: a proxy and its client can each mark a request. Of other headers the last line holds. */
+function ownValue(name: string, raw: string, before: string | undefined): string {
+  const value = fieldValue(raw);
+  return name === "x-headroom-data-rule" && before !== undefined ? `${before},${value}` : value;
 }
 
 function bearerOf(value: string): string {

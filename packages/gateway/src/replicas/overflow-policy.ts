@@ -56,6 +56,15 @@ export function policyOf(name: string, listed: ListedOverflow): OverflowPolicy |
   };
 }
 
+/** The rules of a request: those of its caller, and those that the header `x-headroom-data-rule` adds. */
+export function dataRulesOf(
+  { dataRules }: { readonly dataRules: readonly string[] },
+  headers: ReadonlyMap<string, string> | undefined,
+): readonly string[] {
+  const stated = headers?.get("x-headroom-data-rule")?.trim() ?? "";
+  return stated === "" ? dataRules : [...dataRules, ...stated.split(",").map((rule) => rule.trim())];
+}
+
 /** Whether requests with these rules may leave: every rule must be listed, and requests without a rule must be. */
 export function mayLeave({ dataRules }: OverflowPolicy, rules: readonly string[]): boolean {
   return rules.length === 0 ? dataRules.includes(UNMARKED) : rules.every((rule) => dataRules.includes(rule));
