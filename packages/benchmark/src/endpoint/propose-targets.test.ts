@@ -30,6 +30,16 @@ it("proposes the knee, or the highest level within the objectives, with a reserv
   expect(proposedTargets([level(1, 10, 5, { failed: 50 })], 1, none)).toBeNull();
 });
 
+it("calls a level a knee only if higher ones were measured and gave hardly more", () => {
+  const rising = [level(1, 100, 5), level(2, 190, 5), level(4, 370, 5)];
+  expect(proposedTargets(rising, 1, none)).toMatchObject({ concurrency: 3, ground: "last" });
+  expect(proposedTargets([level(1, 100, 5)], 1, none)).toMatchObject({ ground: "last" });
+  expect(proposedTargets([...rising, level(8, 372, 9)], 1, none)).toMatchObject({ concurrency: 3, ground: "knee" });
+  for (const more of [{ failed: 50 }, { left: 50 }])
+    expect(proposedTargets([...rising, level(8, 500, 9, more)], 1, none)).toMatchObject({ ground: "refused" });
+  expect(proposedTargets(rising, 1, { ttftMs: 10, tpotMs: null })).toMatchObject({ ground: "last" });
+});
+
 it("stops at full replicas, missed objectives, failures and an overflow", () => {
   expect(levelsFor(3, 8)).toEqual([3, 6, 12, 24]);
   expect(isOver([level(1, 100, 5), level(2, 180, 5)], none)).toBe(false);

@@ -11,8 +11,11 @@ export interface Proposal {
   readonly concurrency: number;
   /** The level that it is taken from, over all replicas. */
   readonly level: LevelResult;
-  /** `objectives`: the highest level within them. `knee`: more concurrency gives hardly more tokens. */
-  readonly ground: "objectives" | "knee";
+  /**
+   * `objectives`: the highest level within them. `knee`: more concurrency gives hardly more tokens. `refused`: at the next level
+   * requests failed or left by the overflow. `last`: higher levels were not measured, and may be better.
+   */
+  readonly ground: "objectives" | "knee" | "refused" | "last";
 }
 
 /** Share of the tokens per second of the best level that the knee has at least. */
@@ -55,13 +58,21 @@ export function proposedTargets(
 ): Proposal | null {
   const within = levels.filter((level) => isWithin(level, objectives));
   const most = Math.max(0, ...within.map(({ tokensPerSecond }) => tokensPerSecond));
-  const isMissed = levels.length > within.length && (objectives.ttftMs !== null || objectives.tpotMs !== null);
+  const hasObjective = objectives.ttftMs !== null || objectives.tpotMs !== null;
+  const isMissed = levels.length > within.length && hasObjective;
   const level = isMissed ? within.at(-1) : within.find(({ tokensPerSecond }) => tokensPerSecond >= KNEE_SHARE * most);
   if (level === undefined) return null;
   const perReplica = (RESERVE_SHARE * level.concurrency) / Math.max(1, replicas);
   return {
     concurrency: Math.max(1, Math.floor(perReplica)),
     level,
-    ground: isMissed ? "objectives" : "knee",
+    ground: groundOf(levels, level, objectives),
   };
+}
+
+function groundOf(levels: readonly LevelResult[], level: LevelResult, objectives: Objectives): Proposal["ground"] {
+  const next = levels[levels.indexOf(level) + 1];
+  if (next !== undefined && !isUsable(next)) return "refused";
+  if (next !== undefined && !isWithin(next, objectives)) return "objectives";
+  return isOver(levels, objectives) ? "knee" : "last";
 }

@@ -33,6 +33,12 @@ describe("headroom deploy", () => {
     expect(run).toContain(String.raw`--model '/models/my model'\''s.gguf' --alias my-model-s`);
   });
 
+  it("takes only names of endpoints, so that its file stays in this folder", () => {
+    for (const name of ["../other", "/tmp/a", "", "a b", "-a"])
+      expect(() => deployDocument(presets, "org/Chat", { name }), name).toThrow("--name takes");
+    expect(parse(deployDocument(presets, "org/Chat", { name: "true" }).text)).toMatchObject({ name: "true" });
+  });
+
   it("prints the document, and keeps a file that says something else", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-deploy-"));
     const at = { workingDirectory: folder };

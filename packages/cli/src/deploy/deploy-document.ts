@@ -37,6 +37,11 @@ export function deployDocument(presets: Presets, model: string, options: DeployO
   const isArtifact = model.startsWith("model:");
   const served = servedName(model);
   const name = options.name ?? served;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
+    throw new CliError(
+      `--name takes at most 100 letters, digits, dots, dashes and underscores, and begins with a letter or digit; got ${name}`,
+      exitCode.usage,
+    );
   const gpus = options.gpus ?? "1";
   const range = rangeOf(options.replicas ?? "1");
   const { concurrency, idleToZero } = options;
@@ -133,4 +138,5 @@ const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Plain where YAML reads it as this text, else quoted as in JSON. */
-const yamlText = (text: string): string => (/^[A-Za-z/][\w./-]*$/.test(text) ? text : JSON.stringify(text));
+const yamlText = (text: string): string =>
+  /^[A-Za-z/][\w./-]*$/.test(text) && !/^(?:true|false|null)$/i.test(text) ? text : JSON.stringify(text);

@@ -32,7 +32,8 @@ export async function deploy(
     );
   writeFileSync(file, text);
   context.note(`Wrote ${name}.yaml.`);
-  const options = { file: [file], ...(yes === true ? { yes } : {}), ...(json === true ? { json } : {}) };
+  // The command says "serve this", also if the endpoint was stopped or has failed.
+  const options = { file: [file], rerun: true, ...(yes === true ? { yes } : {}), ...(json === true ? { json } : {}) };
   const code = await applyCommand.run(context, { args: [], options, isAfterDashes: false });
   if (code !== exitCode.ok) return code;
   context.note("A gateway follows the endpoint with these lines in its file:");

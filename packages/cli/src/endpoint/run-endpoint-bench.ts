@@ -72,6 +72,13 @@ export async function benchEndpoint(
   return exitCode.unsatisfied;
 }
 
+const grounds: Readonly<Record<Proposal["ground"], string>> = {
+  objectives: "the highest level within the objectives",
+  knee: "more requests in progress give hardly more tokens",
+  refused: "with more requests in progress some failed or left by the overflow",
+  last: "no higher level was measured, and more may be possible: raise --max",
+};
+
 function proposalLines(
   { concurrency, level, ground }: Proposal,
   about: {
@@ -81,10 +88,7 @@ function proposalLines(
   },
 ): readonly string[] {
   const { ttftMs, tpotMs } = about.objectives;
-  const why =
-    ground === "objectives"
-      ? "the highest level within the objectives"
-      : "more requests in progress give hardly more tokens";
+  const why = grounds[ground];
   const targets = [
     `concurrency: ${concurrency}`,
     ...(ttftMs === null ? [] : [`ttft: { p95: ${ttftMs}ms }`]),
