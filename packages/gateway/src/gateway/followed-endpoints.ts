@@ -6,6 +6,7 @@ import type { Fleet } from "../replicas/fleet.ts";
 import type { LimitSource } from "../limits/account.ts";
 import type { GatewayLoad, OverflowLoad } from "../replicas/load-reporter.ts";
 import type { Pool } from "../replicas/pool.ts";
+import { addedCounters } from "../replicas/rollout-split.ts";
 import type { LatencyFigures } from "../replicas/recent-latencies.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { OverflowBudgets } from "./overflow-budgets.ts";
@@ -115,9 +116,7 @@ function loadOf(
   const queued = replicas.flatMap(({ load }) => load.queued ?? []);
   const kvUsages = replicas.flatMap(({ load }) => load.kvUsage ?? []);
   const held = sum(pools.map((pool) => waker.heldIn(pool)));
-  // An endpoint has one rollout, and its pools see parts of its traffic; the busiest pool speaks for it.
-  const counters = pools.flatMap(({ split }) => (split === undefined ? [] : [split.counters()]));
-  const busiest = counters.toSorted((left, right) => right.canary.requests - left.canary.requests)[0];
+  const rollout = addedCounters(pools.flatMap(({ split }) => (split === undefined ? [] : [split.counters()])));
   const overflow = pools.find((pool) => pool.isOverflowListed)?.overflow;
   const lastActiveAtMs = Math.max(startedAtMs, ...pools.map((pool) => pool.lastActiveAtMs));
   return {
@@ -130,7 +129,7 @@ function loadOf(
     kvUsage: kvUsages.length === 0 ? null : Math.max(...kvUsages),
     ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
     tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),
-    ...(busiest === undefined ? {} : { rollout: busiest }),
+    ...(rollout === undefined ? {} : { rollout }),
     ...(overflow === undefined ? {} : { overflow: overflowLoad(pools, limits) }),
     replicas: replicas
       .slice(0, REPLICAS_MAX)

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { loadConfig } from "../config/load.ts";
 import { Pool } from "./pool.ts";
 import type { Replica } from "./replica.ts";
-import { RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
+import { addedCounters, RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
 
 const ids = ["a:1", "a:2", "b:1"];
 const never = (): number => {
@@ -49,6 +49,23 @@ it("counts both revisions, and leaves latencies of a replica's first streams out
   expect(canary.ttft).toEqual([[19, 5, expect.closeTo(5 * Math.log(100)), expect.closeTo(5 * Math.log(100) ** 2)]]);
   expect(baseline.ttft.map(([stratum, count]) => [stratum, count])).toEqual([[0, 5]]);
   expect(baseline.tpot.map(([stratum, count]) => [stratum, count])).toEqual([[2, 5]]);
+});
+
+it("adds the pools of an endpoint, so that no counter goes back when another pool has more traffic", () => {
+  const pools = [split(250), split(250)];
+  const observe = (pool: RolloutSplit, count: number): void => {
+    for (let index = 0; index < count; index++) {
+      pool.ended("b:1", true);
+      pool.observe({ replicaId: "b:1", firstTokenMs: 100, perTokenMs: 10, uncachedTokens: 1_000, busyCount: 1 });
+    }
+  };
+  observe(pools[0]!, 25);
+  observe(pools[1]!, 30);
+  const earlier = new RolloutSplit({ ...rollout(250), startedAtMs: 0 });
+  const added = addedCounters([earlier, ...pools].map((each) => each.counters()));
+  expect(added).toMatchObject({ startedAtMs: 1, canary: { requests: 55, errors: 55 }, baseline: { requests: 0 } });
+  expect(added?.canary.ttft.map(([stratum, count]) => [stratum, count])).toEqual([[19, 15]]);
+  expect(addedCounters([])).toBeUndefined();
 });
 
 it("counts the last requests of a new replica that left the list, until its address is another's", () => {

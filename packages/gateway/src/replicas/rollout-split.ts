@@ -134,3 +134,27 @@ function add(strata: Stratum[], stratum: number, strataMax: number, ms: number):
   counted[2] += value;
   counted[3] += value * value;
 }
+
+/** An endpoint has one rollout, and each of its pools sees a part of the traffic. Counters of an earlier rollout do not count. */
+export function addedCounters(all: readonly RolloutCounters[]): RolloutCounters | undefined {
+  const newest = all.toSorted((left, right) => right.startedAtMs - left.startedAtMs)[0];
+  if (newest === undefined) return undefined;
+  const { number, startedAtMs } = newest;
+  const own = all.filter((each) => each.number === number && each.startedAtMs === startedAtMs);
+  const added = (side: "canary" | "baseline"): RevisionCounters => ({
+    requests: own.reduce((sum, each) => sum + each[side].requests, 0),
+    errors: own.reduce((sum, each) => sum + each[side].errors, 0),
+    ttft: addedStrata(own.map((each) => each[side].ttft)),
+    tpot: addedStrata(own.map((each) => each[side].tpot)),
+  });
+  return own.length === 1 ? newest : { number, startedAtMs, canary: added("canary"), baseline: added("baseline") };
+}
+
+function addedStrata(all: readonly RevisionCounters["ttft"][]): readonly Readonly<Stratum>[] {
+  const sums = new Map<number, Stratum>();
+  for (const [stratum, count, sum, sumOfSquares] of all.flat()) {
+    const [, counts = 0, total = 0, squares = 0] = sums.get(stratum) ?? [];
+    sums.set(stratum, [stratum, counts + count, total + sum, squares + sumOfSquares]);
+  }
+  return [...sums.values()];
+}
