@@ -258,7 +258,7 @@ function isOtherForwarded(fields: RequestFields, name: string, raw: string): boo
   }
 }
 
-/** Several lines of a list are one list: a proxy and its client can each mark a request. Of other headers the last line holds. */
+/** Several lines of a list are one list: a proxy and its client can each mark a request. The last line of another header holds. */
 function ownValue(name: string, raw: string, before: string | undefined): string {
   const value = fieldValue(raw);
   return name === "x-headroom-data-rule" && before !== undefined ? `${before},${value}` : value;
