@@ -82,3 +82,9 @@ rpc_duration_seconds{quantile="0.5", } NaN
     expect(outcome).toMatchObject({ sampleCount: 1, rejectedCount: 1, firstRejected: line.slice(0, 120) });
   });
 });
+
+it("reads a large text whose labels have no values in one pass", () => {
+  // With a search for "=" beyond the line, the time grows with the square of the lines.
+  const { samples, outcome } = read("temperature{x\n".repeat(400_000));
+  expect([samples.length, outcome.rejectedCount]).toEqual([0, 400_000]);
+});

@@ -113,13 +113,14 @@ function readLabels(text: string, from: number, end: number, into: Record<string
   for (let count = 0; count <= LABELS_MAX; count++) {
     at = afterBlanks(text, at, end);
     if (text.charCodeAt(at) === CLOSE) return at + 1;
-    const equals = text.indexOf("=", at);
-    if (equals === -1 || equals >= end) return -1;
+    let equals = at;
+    while (equals < end && text.charCodeAt(equals) !== EQUALS) equals++;
+    if (equals === end) return -1;
     let last = equals;
     while (last > at && text.charCodeAt(last - 1) <= SPACE) last--;
     const name = text.slice(at, last);
     at = afterBlanks(text, equals + 1, end);
-    if (text.charCodeAt(equals) !== EQUALS || text.charCodeAt(at) !== QUOTE) return -1;
+    if (text.charCodeAt(at) !== QUOTE) return -1;
     const begin = at + 1;
     let hasEscape = false;
     for (at = begin; at < end && text.charCodeAt(at) !== QUOTE; at++) {

@@ -27,6 +27,22 @@ it("writes the bytes of the protobuf definition", () => {
   expect([...(uncompressed(request, 100) ?? [])]).toEqual([0x0a, 0x16, ...label, ...sample]);
 });
 
+it("refuses a request that becomes millions of samples", () => {
+  // One series of empty samples: tag 1 and its length as a varint, then twice the number of samples in bytes.
+  const bomb = (samples: number): Uint8Array => {
+    const length = [samples * 2, Math.floor((samples * 2) / 128), Math.floor((samples * 2) / 128 ** 2), 0].map(
+      (each, at) => (each % 128) + (at < 3 ? 128 : 0),
+    );
+    const content = new Uint8Array(5 + samples * 2).fill(0);
+    content.set([0x0a, ...length]);
+    for (let at = 5; at < content.length; at += 2) content[at] = 0x12;
+    return compressed(content);
+  };
+  expect(readWriteRequest(bomb(500))?.[0]?.samples).toHaveLength(500);
+  expect(bomb(1_040_000).length).toBeLessThan(120_000);
+  expect(readWriteRequest(bomb(1_040_000))).toBeNull();
+});
+
 it("refuses damaged requests", () => {
   expect(readWriteRequest(new TextEncoder().encode("up 1"))).toBeNull();
   const many = Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`l${at}`, "x"]));

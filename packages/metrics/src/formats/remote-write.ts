@@ -18,17 +18,20 @@ export interface WrittenSeries {
 const CONTENT_BYTES_MAX = 32 * 1024 * 1024;
 const SERIES_MAX = 100_000;
 const LABELS_MAX = 64;
+/** Labels and samples of a request: compressed, ten million empty ones have a megabyte. */
+const PARTS_MAX = 1_000_000;
 
 /** The series of a request; `null`: it is damaged or larger than the bounds. Exemplars, histograms and metadata are left out. */
 export function readWriteRequest(body: Uint8Array): readonly WrittenSeries[] | null {
   const content = uncompressed(body, CONTENT_BYTES_MAX);
   if (content === null) return null;
   const series: WrittenSeries[] = [];
+  const left = { parts: PARTS_MAX };
   try {
     new PbfReader(content).readFields((tag, into, reader) => {
       if (tag !== 1) return;
       if (into.length >= SERIES_MAX) throw new RangeError("too many series");
-      into.push(readSeries(reader));
+      into.push(readSeries(reader, left));
     }, series);
   } catch {
     return null;
@@ -36,11 +39,12 @@ export function readWriteRequest(body: Uint8Array): readonly WrittenSeries[] | n
   return series;
 }
 
-function readSeries(reader: PbfReader): WrittenSeries {
+function readSeries(reader: PbfReader, left: { parts: number }): WrittenSeries {
   const labels: Record<string, string> = {};
   const samples: WrittenSample[] = [];
   let count = 0;
   reader.readMessage((tag, _, inner) => {
+    if (--left.parts < 0) throw new RangeError("too many labels and samples");
     if (tag === 1) {
       if (++count > LABELS_MAX) throw new RangeError("too many labels");
       const pair = inner.readMessage(readPair, { name: "", value: "" });

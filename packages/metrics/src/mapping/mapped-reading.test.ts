@@ -59,6 +59,24 @@ it("maps the node exporter, with rates from the second reading on and after a co
   });
 });
 
+it("gives no rate over several counters while one of them comes, goes or goes back", () => {
+  const reading = new MappedReading(index);
+  const received = (atS: number, counters: Readonly<Record<string, number>>): unknown => {
+    const lines = Object.entries(counters).map(
+      ([device, bytes]) => `node_network_receive_bytes_total{device="${device}"} ${bytes}`,
+    );
+    return valuesAfter(reading, atS * 1_000, ...lines);
+  };
+  const rate = (networkReceivedBytesPerS: number): object => ({ node: { networkReceivedBytesPerS } });
+  expect(received(10, { eth0: 5e12, eth1: 1_000 })).toEqual({});
+  expect(received(20, { eth0: 5e12, eth1: 2_000 })).toEqual(rate(100));
+  expect(received(30, { eth0: 5e12 })).toEqual({});
+  expect(received(40, { eth0: 5e12 })).toEqual(rate(0));
+  expect(received(50, { eth0: 5e12, eth1: 9e9 })).toEqual({});
+  expect(received(60, { eth0: 5e12, eth1: 0 })).toEqual({});
+  expect(received(70, { eth0: 5e12, eth1: 500 })).toEqual(rate(50));
+});
+
 it("maps vLLM, with the mean time to the first token of the requests since the last reading", () => {
   const reading = new MappedReading(index);
   const lines = (sum: number, count: number): readonly string[] => [

@@ -156,13 +156,17 @@ export class MappedReading {
 
 /** Increase of a counter for each second, or for each unit of its divisor. `null`: it is not known. */
 function increase(now: Float64Array, before: Float64Array | undefined, at: number, elapsedS: number): number | null {
-  if (before === undefined || (before[at + 1] ?? 0) === 0 || elapsedS <= 0) return null;
-  const grown = (cell: number): number => {
+  const parts = before?.[at + 1] ?? 0;
+  // If a part came or went, the two sums are not of the same counters.
+  if (before === undefined || parts === 0 || parts !== now[at + 1] || elapsedS <= 0) return null;
+  const grown = (cell: number): number | null => {
     const [new_ = 0, old = 0] = [now[cell], before[cell]];
-    return new_ >= old ? new_ - old : new_;
+    if (new_ >= old) return new_ - old;
+    // One counter that went back counts from zero; which of several did is not known.
+    return parts === 1 ? new_ : null;
   };
-  const divisor = now[at + 2] ?? 0;
-  if (divisor === 0) return grown(at) / elapsedS;
+  const amount = grown(at);
+  if (amount === null || (now[at + 2] ?? 0) === 0) return amount === null ? null : amount / elapsedS;
   const units = grown(at + 2);
-  return units === 0 ? null : grown(at) / units;
+  return units === null || units === 0 ? null : amount / units;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readMetricSource } from "./declaration.ts";
 import type { MetricSource } from "./declaration.ts";
-import { expandTargets } from "./targets.ts";
+import { addressProblem, expandTargets } from "./targets.ts";
 
 function source(settings: object): MetricSource {
   const read = readMetricSource({ kind: "metricSource", name: "s", ...settings });
@@ -68,3 +68,27 @@ it.each([
   expect(read.ok).toBe(false);
   if (!read.ok) expect(read.problems.map((each) => each.message).join("\n")).toContain(message);
 });
+
+it.each([
+  "http://169.254.169.254/latest",
+  "http://2852039166/latest",
+  "http://0xa9fea9fe:80/latest",
+  "http://0251.254.169.254/",
+  "http://169.254.43518/",
+  "http://169.254.169.254./",
+  "http://①69.254.169.254/",
+  "http://[0:0:0:0:0:ffff:a9fe:a9fe]/",
+  "http://[64:ff9b::169.254.169.254]/",
+  "http://[FD00:EC2:0::254]/",
+  "http://[fe80::1]:9400/",
+  "http://metadata.google.internal./",
+])("never reads %s, in whatever form the address is written", (url) => {
+  expect(addressProblem(url)).toContain("link-local addresses are not read");
+});
+
+it.each(["http://10.0.0.5:9400/metrics", "http://[fd00::5]:9400/metrics", "https://gpu-7.example/metrics"])(
+  "reads %s",
+  (url) => {
+    expect(addressProblem(url)).toBeNull();
+  },
+);

@@ -115,15 +115,17 @@ export const hostOf = (url: string): string => /^https?:\/\/([^\s/?#]*)/.exec(ur
 
 /** Why an address is never read: services that give machines their credentials have link-local addresses. */
 export function addressProblem(url: string): string | null {
-  const host = hostOf(url).replace(/:\d+$/, "").toLowerCase();
-  if (host === "" || host.includes("@")) return "the address has no host";
+  if (hostOf(url) === "" || hostOf(url).includes("@") || !URL.canParse(url)) return "the address has no host";
+  // The parser gives the address that is connected to: 2852039166 and 0xa9.254.43518 are names of 169.254.169.254.
+  const host = new URL(url).hostname.replace(/\.$/, "");
   return isLinkLocal(host) || host === "metadata.google.internal"
     ? "link-local addresses are not read: there machines get their credentials"
     : null;
 }
 
-/** Whether an IP address, with or without brackets, is link-local. */
+/** Whether an IP address, with or without brackets, is link-local, or the unique local one of the same service in IPv6. */
 export const isLinkLocal = (address: string): boolean =>
   /^\[?(?:::ffff:)?169\.254\./.test(address) ||
-  /^\[?::ffff:a9fe:/.test(address) ||
+  /^\[?(?:::ffff:|64:ff9b::)a9fe:/i.test(address) ||
+  /^\[?fd00:ec2::254\]?$/i.test(address) ||
   /^\[?fe[89ab][0-9a-f]:/i.test(address);
