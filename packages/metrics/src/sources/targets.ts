@@ -113,6 +113,9 @@ function filledIn(
 
 export const hostOf = (url: string): string => /^https?:\/\/([^\s/?#]*)/.exec(url)?.[1] ?? "";
 
+/** The part of the platform's URL parser that is used here. */
+declare const URL: { canParse(url: string): boolean; new (url: string): { readonly hostname: string } };
+
 /** Why an address is never read: services that give machines their credentials have link-local addresses. */
 export function addressProblem(url: string): string | null {
   if (hostOf(url) === "" || hostOf(url).includes("@") || !URL.canParse(url)) return "the address has no host";
