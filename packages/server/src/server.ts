@@ -223,8 +223,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const certificateSha256 = certificate?.fingerprint ?? null;
     const started = { home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, marker };
-    const watches = [() => void traces?.close(), () => stopLooking?.(), () => executors.stop(), () => stopRenewal()];
-    return running({ ...started, stopWatches: () => watches.forEach((stop) => stop()) });
+    const stopWatches = async (): Promise<void> => {
+      for (const stop of [() => stopLooking?.(), () => executors.stop(), stopRenewal]) stop();
+      await traces?.close();
+    };
+    return running({ ...started, stopWatches });
   } catch (error) {
     stopRenewal();
     await api?.close();
@@ -377,7 +380,7 @@ interface Started {
   readonly executors: ExecutorService;
   readonly notifier: Notifier;
   readonly marker: StartMarker;
-  stopWatches(): void;
+  stopWatches(): Promise<void>;
 }
 
 function running({
@@ -395,7 +398,7 @@ function running({
 }: Started): RunningControlPlane {
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
-    stopWatches();
+    await stopWatches();
     await plane.remedies.close();
     await plane.incidents.close();
     await notifier.close();

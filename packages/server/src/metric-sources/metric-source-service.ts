@@ -159,12 +159,19 @@ export class MetricSourceService {
 
   async #counted(): Promise<readonly TargetCount[]> {
     const { targets } = await this.states();
+    const counts = new Map<string, number>();
+    const count = (source: string, state: TargetCount["state"]): void => {
+      const key = `${source} ${state}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    };
+    for (const { target, state } of targets) count(target.source, state);
+    for (const { source } of this.#refused) count(source, "silent");
     return this.#declarations.flatMap(({ name: source }) =>
-      (["up", "silent", "waiting"] as const).map((state) => {
-        const isRefused = state === "silent" ? this.#refused.filter((each) => each.source === source).length : 0;
-        const own = targets.filter((each) => each.target.source === source && each.state === state);
-        return { source, state, count: own.length + isRefused };
-      }),
+      (["up", "silent", "waiting"] as const).map((state) => ({
+        source,
+        state,
+        count: counts.get(`${source} ${state}`) ?? 0,
+      })),
     );
   }
 

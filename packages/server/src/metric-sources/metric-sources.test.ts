@@ -140,7 +140,7 @@ describe("queries of a Prometheus", () => {
     await expect.poll(target, patience).toMatchObject({ state: "up", target: "inletC", samples: 3, values: 1 });
     expect((await target())?.problem).toContain('"n7:9100"');
     expect(requests[0]?.url).toBe("/api/v1/query?query=max%20by%20(instance)%20(ipmi_temperature_celsius)");
-    expect(await seriesOf("node:n1")).toMatchObject({ inletC: [21.5, ""] });
+    expect(await seriesOf("node:n1")).toMatchObject({ inletC: [21.5, "°C"] });
     result = [];
     await expect
       .poll(target, patience)

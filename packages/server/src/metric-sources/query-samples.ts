@@ -5,6 +5,7 @@ import { z } from "zod";
 
 /** Maximum number of series of one result that are read. */
 const RESULT_MAX = 100_000;
+const ID_CHARS_MAX = 256;
 
 const point = z.tuple([z.number(), z.string()]);
 const vector = z.object({
@@ -71,7 +72,7 @@ function subjectOf(
 ): string | null {
   if (subject === "fleet") return "fleet";
   const id = metric[label];
-  if (id === undefined || id === "") return null;
+  if (id === undefined || id === "" || id.length > ID_CHARS_MAX) return null;
   if (subject !== "node" && subject !== "accelerator") return /\s/.test(id) ? null : `${subject}:${id}`;
   const node = nodeNamed(id, nodes);
   if (node === null) return null;

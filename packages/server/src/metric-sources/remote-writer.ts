@@ -5,6 +5,7 @@
 import { readExposition, writeRequest } from "@headroom/metrics";
 import type { Labels, WrittenSeries } from "@headroom/metrics";
 import type { SubjectSample } from "@headroom/views";
+import { shortText } from "./short-text.ts";
 
 /** The default of Prometheus for one request. */
 const SAMPLES_PER_REQUEST = 2_000;
@@ -18,6 +19,8 @@ const SEND_TIMEOUT_MS = 30_000;
 const PAUSE_LEAST_MS = 1_000;
 const PAUSE_MOST_MS = 60_000;
 const SHOWN_CHARS_MAX = 300;
+/** Time in ms for the last requests when the control plane stops. */
+const CLOSE_MS = 2_000;
 
 export interface RemoteWriteTarget {
   readonly url: string;
@@ -46,6 +49,7 @@ export class RemoteWriter {
   #waiting: WrittenSeries[] = [];
   /** Newest time of each series of a subject, because a receiver refuses requests with samples out of order. */
   readonly #newest = new Map<string, number>();
+  readonly #closing = new AbortController();
   #isSending = false;
   #pauseMs = 0;
   #resumeAtMs = 0;
@@ -88,7 +92,9 @@ export class RemoteWriter {
   /** Sends what waits. Called often; it does nothing while a request is on its way or a pause lasts. */
   async flush(): Promise<void> {
     this.#close();
-    if (this.#isSending || this.#nowMs() < this.#resumeAtMs) return;
+    const pauseMs = this.#resumeAtMs - this.#nowMs();
+    // A pause that is longer than the longest one began before the clock was set back.
+    if (this.#isSending || (pauseMs > 0 && pauseMs <= PAUSE_MOST_MS)) return;
     this.#isSending = true;
     try {
       for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
@@ -114,6 +120,11 @@ export class RemoteWriter {
     } finally {
       this.#isSending = false;
     }
+  }
+
+  /** Gives up what is not sent soon, so that a slow receiver does not delay the end of the control plane. */
+  close(): void {
+    setTimeout(() => this.#closing.abort(), CLOSE_MS).unref();
   }
 
   /** False: another source gave a later sample of the value already. */
@@ -158,9 +169,9 @@ export class RemoteWriter {
           ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         },
         body: new Uint8Array(body),
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+        signal: AbortSignal.any([AbortSignal.timeout(SEND_TIMEOUT_MS), this.#closing.signal]),
       });
-      const text = (await response.text()).slice(0, SHOWN_CHARS_MAX).trim();
+      const text = (await shortText(response, SHOWN_CHARS_MAX)).trim();
       if (response.ok) return null;
       const isFinal = response.status >= 400 && response.status < 500 && response.status !== 429;
       return { text: `HTTP ${response.status}: ${text}`, isFinal };

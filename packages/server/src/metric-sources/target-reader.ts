@@ -51,8 +51,13 @@ export class TargetReader {
   /** Values of the last reading of a replica, for the endpoint. */
   newest: Readonly<Record<string, number>> | null = null;
 
+  get isSilent(): boolean {
+    return this.#state.state === "silent";
+  }
+
+  /** Also if the next reading lies further ahead than an interval, because the clock was set back. */
   isDue(nowMs: number): boolean {
-    return !this.#isReading && nowMs >= this.#dueAtMs;
+    return !this.#isReading && (nowMs >= this.#dueAtMs || this.#dueAtMs - nowMs > this.everyMs);
   }
 
   get everyMs(): number {
@@ -68,7 +73,7 @@ export class TargetReader {
   async read(addresses: AddressReader, nodes: ReadonlySet<string>, clock: () => number): Promise<Outcome["samples"]> {
     const beganMs = clock();
     this.#isReading = true;
-    this.#dueAtMs = Math.max(this.#dueAtMs + this.everyMs, beganMs);
+    this.#dueAtMs = Math.max(Math.min(this.#dueAtMs, beganMs) + this.everyMs, beganMs);
     try {
       const outcome = await this.#outcome(addresses, nodes, clock);
       const { sampleCount, valueCount, problem } = outcome;

@@ -3,7 +3,7 @@
  * is silent since a time; nothing is recorded about it.
  */
 import { builtInMappings, combineReplicas, customMapping, MappingIndex, readWriteRequest } from "@headroom/metrics";
-import type { MetricTarget } from "@headroom/metrics";
+import type { MetricSource, MetricTarget } from "@headroom/metrics";
 import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { acceleratorIndexOf } from "@headroom/views";
 import type { SubjectSample } from "@headroom/views";
@@ -16,6 +16,8 @@ import type { WriteOutcome } from "./written-readings.ts";
 const LOOK_EVERY_MS = 100;
 /** Readings at the same time. With 20,000 targets each 15 s, one may take 0.2 s on average. */
 const READ_AT_ONCE = 256;
+/** Those of them of silent targets, which last until their time limit: half of a fleet can be down. */
+const SILENT_AT_ONCE = 128;
 
 const keyOf = ({ source, url, node, endpoint, replica, query }: MetricTarget): string =>
   JSON.stringify([source, url, node, endpoint, replica, query]);
@@ -32,7 +34,12 @@ export class TargetSchedule {
   #readers = new Map<string, TargetReader>();
   #sources = new Map<string, { readonly source: ReadSource; readonly text: string; readonly index: MappingIndex }>();
   #nodes: ReadonlySet<string> = new Set();
-  #readCount = 0;
+  /** The readers in the order of the plan, and where the next look begins in it, for silent targets and for others. */
+  #order: readonly TargetReader[] = [];
+  readonly #begin = { silent: 0, other: 0 };
+  readonly #reading = { silent: 0, other: 0 };
+  /** Units of the values that sources declare, by name. */
+  units: Readonly<Record<string, string>> = {};
   /** Newest readings of accelerators that the control plane did not take yet, by node. */
   #readings = new Map<string, NodeReadings>();
   #written: { readonly source: string; readonly readings: WrittenReadings } | null = null;
@@ -73,6 +80,8 @@ export class TargetSchedule {
       reader.postpone(Math.floor((reader.everyMs * position) / Math.max(1, added.length)));
     this.#sources = sources;
     this.#readers = readers;
+    this.#order = [...readers.values()];
+    this.units = Object.fromEntries(plan.sources.flatMap(({ declaration }) => declaredUnits(declaration)));
     this.#nodes = plan.nodes;
     this.#takeWrites(plan.sources);
   }
@@ -104,16 +113,28 @@ export class TargetSchedule {
     const nowMs = this.#options.nowMs();
     this.#recordEndpoints(nowMs);
     for (const { node, samples } of this.#written?.readings.take(nowMs) ?? []) this.#record(node, samples);
-    for (const reader of this.#readers.values()) {
-      if (this.#readCount >= READ_AT_ONCE) return;
-      if (reader.isDue(nowMs)) void this.#read(reader);
+    this.#beginReads("other", nowMs);
+    this.#beginReads("silent", nowMs);
+  }
+
+  /** Begins readings that are due, after the last one that was begun: no target waits for another one twice. */
+  #beginReads(kind: "silent" | "other", nowMs: number): void {
+    const from = this.#begin[kind];
+    for (let step = 0; step < this.#order.length; step++) {
+      if (this.#reading.silent + this.#reading.other >= READ_AT_ONCE) return;
+      if (kind === "silent" && this.#reading.silent >= SILENT_AT_ONCE) return;
+      const position = (from + step) % this.#order.length;
+      const reader = this.#order[position];
+      if (reader === undefined || reader.isSilent !== (kind === "silent") || !reader.isDue(nowMs)) continue;
+      this.#begin[kind] = position + 1;
+      void this.#read(reader, kind);
     }
   }
 
-  async #read(reader: TargetReader): Promise<void> {
-    this.#readCount++;
+  async #read(reader: TargetReader, kind: "silent" | "other"): Promise<void> {
+    this.#reading[kind]++;
     const samples = await reader.read(this.#addresses, this.#nodes, this.#options.nowMs);
-    this.#readCount--;
+    this.#reading[kind]--;
     if (samples.length === 0) return;
     const { node, endpoint } = reader.target;
     if (endpoint !== null) this.#changedEndpoints.add(endpoint);
@@ -160,6 +181,11 @@ export class TargetSchedule {
 const indexOf = ({ declaration }: ReadSource): MappingIndex =>
   new MappingIndex([...builtInMappings, ...("metrics" in declaration ? [customMapping(declaration.metrics)] : [])]);
 
+function declaredUnits(declaration: MetricSource): readonly (readonly [string, string])[] {
+  const values = "queries" in declaration ? declaration.queries : "metrics" in declaration ? declaration.metrics : [];
+  return values.map(({ value, unit }) => [value, unit]);
+}
+
 /** Readings in the form of the vendors' tools; `null`: the samples have none of accelerators. */
 function readingsOf(node: string, samples: readonly SubjectSample[]): NodeReadings | null {
   const accelerators: AcceleratorReading[] = [];
@@ -168,10 +194,14 @@ function readingsOf(node: string, samples: readonly SubjectSample[]): NodeReadin
     const index = acceleratorIndexOf(subject, node);
     if (index === null) continue;
     atMs = at;
-    const value = (name: string): number | null => values[name] ?? null;
+    // A text can hold anything: amounts are not below zero, and no accelerator is busier than all of the time.
+    const value = (name: string, most = Number.MAX_SAFE_INTEGER): number | null => {
+      const read = values[name];
+      return read === undefined || read < 0 || read > most ? null : read;
+    };
     accelerators.push({
       index,
-      busyMilli: value("busyMilli"),
+      busyMilli: value("busyMilli", 1_000),
       memoryUsedMib: value("memoryUsedMib"),
       memoryTotalMib: value("memoryTotalMib"),
       temperatureC: value("temperatureC"),

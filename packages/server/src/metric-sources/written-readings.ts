@@ -44,6 +44,7 @@ export class WrittenReadings {
   readonly #index: MappingIndex;
   readonly #label: string;
   readonly #targets = new Map<string, WrittenTarget>();
+  #forgottenMs = 0;
 
   constructor(index: MappingIndex, label: string) {
     this.#index = index;
@@ -57,7 +58,7 @@ export class WrittenReadings {
       const metric = labels["__name__"] ?? "";
       if (this.#index.parts(metric) === undefined) continue;
       const node = nodeNamed(labels[this.#label] ?? "", nodes);
-      const target = node === null ? null : this.#target(node, labels);
+      const target = node === null ? null : this.#target(node, labels, nowMs);
       if (target === null) continue;
       for (const { value, atMs } of samples) {
         if (atMs <= target.takenMs || atMs < nowMs - AGE_MAX_MS || atMs > nowMs + AGE_MAX_MS) continue;
@@ -74,6 +75,7 @@ export class WrittenReadings {
   take(nowMs: number): readonly NodeSamples[] {
     const taken: NodeSamples[] = [];
     for (const target of this.#targets.values()) {
+      if (target.open.size === 0) continue;
       const times = [...target.open.keys()].toSorted((left, right) => left - right);
       for (const [position, atMs] of times.entries()) {
         const open = target.open.get(atMs);
@@ -95,13 +97,22 @@ export class WrittenReadings {
     return taken;
   }
 
-  #target(node: string, { job = "", instance = "" }: WrittenSeries["labels"]): WrittenTarget | null {
+  #target(node: string, { job = "", instance = "" }: WrittenSeries["labels"], nowMs: number): WrittenTarget | null {
     const key = JSON.stringify([node, job, instance]);
     const known = this.#targets.get(key);
     if (known !== undefined) return known;
+    if (this.#targets.size >= TARGETS_MAX) this.#forget(nowMs);
     if (this.#targets.size >= TARGETS_MAX) return null;
     const target = { node, reading: new MappedReading(this.#index), open: new Map<number, Open>(), takenMs: 0 };
     this.#targets.set(key, target);
     return target;
+  }
+
+  /** Forgets targets that write nothing any more, such as those of nodes that left: at most once in a while. */
+  #forget(nowMs: number): void {
+    if (Math.abs(nowMs - this.#forgottenMs) < SETTLE_MS) return;
+    this.#forgottenMs = nowMs;
+    for (const [key, { open, takenMs }] of this.#targets)
+      if (open.size === 0 && takenMs < nowMs - AGE_MAX_MS) this.#targets.delete(key);
   }
 }

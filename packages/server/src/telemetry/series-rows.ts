@@ -35,12 +35,26 @@ export class SeriesRows {
   /** Samples that are not written yet, by subject; the subject whose first sample is oldest comes first. */
   readonly #gathered = new Map<string, GatheredSamples>();
 
+  #droppedCount = 0;
+  #isDropping = false;
+
   add(samples: readonly SubjectSample[]): void {
     for (const sample of samples) {
       const known = this.#gathered.get(sample.subject);
-      if (known === undefined) this.#gathered.set(sample.subject, { sinceMs: sample.atMs, samples: [sample] });
+      if (known === undefined && this.#gathered.size >= SUBJECTS_MAX) this.#droppedCount++;
+      else if (known === undefined) this.#gathered.set(sample.subject, { sinceMs: sample.atMs, samples: [sample] });
       else if (known.samples.push(sample) > GATHERED_MAX) known.samples.shift();
     }
+  }
+
+  /** Why samples were dropped since the last call, at the first call of several in which there were some. */
+  takeProblem(): string | null {
+    const [count, wasDropping] = [this.#droppedCount, this.#isDropping];
+    this.#droppedCount = 0;
+    this.#isDropping = count > 0;
+    return count === 0 || wasDropping
+      ? null
+      : `${count} samples of series were dropped, because samples of ${SUBJECTS_MAX} subjects wait to be written: have sources give fewer subjects`;
   }
 
   /** Writes samples that were gathered long enough, at most `max` rows; `all`: writes all samples. */
@@ -80,12 +94,23 @@ export class SeriesRows {
 
   /** Removes rows whose newest sample is older than `beforeMs`, and those beyond the maximum, at most `max` at a time. */
   trim(database: DatabaseSync, beforeMs: number, max: number): void {
+    this.remove(database, beforeMs, max);
+    const { count = 0 } = database.prepare("SELECT count(*) AS count FROM series").get() as { count?: number };
+    if (count > SUBJECTS_MAX) this.remove(database, Number.MAX_SAFE_INTEGER, Math.min(max, count - SUBJECTS_MAX));
+  }
+
+  /** Removes rows whose newest sample is older than `beforeMs`, the oldest first. Returns their number. */
+  remove(database: DatabaseSync, beforeMs: number, max: number): number {
     const remove = database.prepare(
       "DELETE FROM series WHERE position IN (SELECT position FROM series WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?)",
     );
-    remove.run(beforeMs, max);
-    const { count = 0 } = database.prepare("SELECT count(*) AS count FROM series").get() as { count?: number };
-    if (count > SUBJECTS_MAX) remove.run(Number.MAX_SAFE_INTEGER, Math.min(max, count - SUBJECTS_MAX));
+    return Number(remove.run(beforeMs, max).changes);
+  }
+
+  /** Time of the row whose newest sample is oldest; `null`: there is no row. */
+  oldestMs(database: DatabaseSync): number | null {
+    const oldest = database.prepare("SELECT min(newest_ms) AS ms FROM series").get()?.["ms"];
+    return typeof oldest === "number" ? oldest : null;
   }
 
   #write(database: DatabaseSync, due: readonly string[]): void {

@@ -4,6 +4,7 @@
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
 import { mappedUnits } from "@headroom/metrics";
@@ -96,8 +97,10 @@ export class TelemetryDatabase {
     return this.#orNew(() => this.#subjects.readNode(this.#database, request));
   }
 
-  series({ subject, ...range }: SeriesRequest): SubjectSeries {
-    return this.#orNew(() => seriesView(subject, this.#subjects.read(this.#database, subject), range, mappedUnits));
+  /** `declaredUnits`: of the values that metric sources declare. */
+  series({ subject, ...range }: SeriesRequest, declaredUnits: Readonly<Record<string, string>> = {}): SubjectSeries {
+    const units = { ...declaredUnits, ...mappedUnits };
+    return this.#orNew(() => seriesView(subject, this.#subjects.read(this.#database, subject), range, units));
   }
 
   flush(nowMs: number, all: boolean): void {
@@ -112,6 +115,8 @@ export class TelemetryDatabase {
       this.#subjects.flush(this.#database, { nowMs, all, max: FLUSHED_PER_TURN });
       this.#trim(nowMs);
     });
+    const problem = this.#subjects.takeProblem();
+    if (problem !== null) this.#problems.push(problem);
   }
 
   read({ workloadId, attemptId, after, limit, ...range }: MetricsRequest): Page<AttemptMetrics> {
@@ -194,7 +199,17 @@ export class TelemetryDatabase {
     const bytesMax = this.#isInMemory ? Math.min(MEMORY_BYTES_MAX, this.#rules.bytesMax) : this.#rules.bytesMax;
     if (this.bytes() <= bytesMax) return;
     for (let turn = 0; turn < TRIM_TURNS_MAX && this.bytes() > bytesMax * TRIMMED_TO; turn++)
-      if (remove.run(Number.MAX_SAFE_INTEGER, REMOVED_AT_ONCE).changes === 0) return;
+      if (this.#removeOldest(remove) === 0) return;
+  }
+
+  /** Removes rows of the table whose oldest row is older than that of the other. Returns their number. */
+  #removeOldest(attempts: StatementSync): number {
+    const oldest = this.#database.prepare("SELECT min(newest_ms) AS ms FROM attempts").get()?.["ms"];
+    const attemptMs = typeof oldest === "number" ? oldest : Number.MAX_SAFE_INTEGER;
+    const subjectMs = this.#subjects.oldestMs(this.#database) ?? Number.MAX_SAFE_INTEGER;
+    return subjectMs < attemptMs
+      ? this.#subjects.remove(this.#database, attemptMs, REMOVED_AT_ONCE)
+      : Number(attempts.run(Math.min(subjectMs + 1, Number.MAX_SAFE_INTEGER), REMOVED_AT_ONCE).changes);
   }
 
   /** Runs `act`. If the database fails, runs `act` once more on a new database. */

@@ -27,7 +27,7 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
     case "readings":
       return { history: database.readings(request.request) };
     case "series":
-      return { series: database.series(request.request) };
+      return { series: database.series(request.request, schedule.units) };
     case "flush":
       database.flush(request.nowMs, request.all);
       void writer?.flush();
@@ -51,6 +51,7 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       return {};
     case "close":
       schedule.close();
+      writer?.close();
       database.close();
       return {};
   }

@@ -132,6 +132,36 @@ describe("the telemetry store", () => {
     database.close();
   });
 
+  it("stays below its size with series of subjects too: what was recorded longest ago goes first", () => {
+    const database = new TelemetryDatabase({ file, rules: { ...rules, bytesMax: 400_000 }, isExpected: false });
+    for (let index = 0; index < 4_000; index++)
+      database.addSubjects([{ subject: `replica:w1/${index}`, atMs: index, values: { load: index } }]);
+    database.add([progress("w1.1", 4_000)]);
+    for (let turn = 0; turn < 3; turn++) database.flush(4_000 + turn, true);
+    expect(database.bytes()).toBeLessThanOrEqual(400_000);
+    expect(stepsOf(database, "w1")).toEqual([[1]]);
+    const times = (index: number) => database.series({ subject: `replica:w1/${index}`, points: 10 }).atMs;
+    expect([times(0), times(3_999)]).toEqual([[], [3_999]]);
+    database.close();
+  });
+
+  it("reads and continues the series of a store with format 2, which has text", () => {
+    const old = new DatabaseSync(file);
+    const series = { names: ["held"], points: [[[60_000, 1, 0, 4]]] };
+    old.exec(
+      "CREATE TABLE series (position INTEGER PRIMARY KEY, subject TEXT NOT NULL UNIQUE, newest_ms INTEGER NOT NULL, series TEXT NOT NULL) STRICT; PRAGMA user_version = 2",
+    );
+    old.prepare("INSERT INTO series VALUES (1, 'team:a', 60000, ?)").run(JSON.stringify(series));
+    old.close();
+    const database = opened();
+    expect(database.series({ subject: "team:a", points: 10 }).atMs).toEqual([60_000]);
+    database.addSubjects([{ subject: "team:a", atMs: 120_000, values: { held: 6 } }]);
+    database.flush(120_000, true);
+    expect(database.series({ subject: "team:a", points: 10 }).metrics).toMatchObject([{ values: [4, 6] }]);
+    expect(database.takeProblems()).toEqual([]);
+    database.close();
+  });
+
   it("is made new and says so where its file is damaged, at the start or later", () => {
     writeFileSync(file, "this is no database".repeat(1_000));
     const database = opened();

@@ -129,7 +129,14 @@ export class DecisionSpans {
     this.#open.delete(attemptId);
     const { workload, number, placedAtMs, startedAtMs } = open;
     const { traceId, rootId } = workload;
-    if (retryAtMs !== null && this.#lastEnds.size < ATTEMPTS_MAX) this.#lastEnds.set(open.task, atMs);
+    if (retryAtMs !== null) {
+      // Tasks that were stopped while they waited for a retry are never placed again: the oldest go.
+      for (const oldest of this.#lastEnds.keys()) {
+        if (this.#lastEnds.size < ATTEMPTS_MAX) break;
+        this.#lastEnds.delete(oldest);
+      }
+      this.#lastEnds.set(open.task, atMs);
+    }
     const attributes = { ...workload.attributes, "headroom.attempt.id": attemptId, "headroom.attempt.number": number };
     const outcomeText = typeof outcome === "string" ? outcome : JSON.stringify(outcome);
     const failure = outcomeText === "succeeded" ? null : detail === "" ? outcomeText : `${outcomeText}: ${detail}`;

@@ -1,4 +1,5 @@
 /** Sends spans to an OpenTelemetry collector: OTLP over HTTP in JSON, with a bounded queue. https://opentelemetry.io/docs/specs/otlp/ */
+import { shortText } from "../metric-sources/short-text.ts";
 import type { DecisionSpan } from "./decision-spans.ts";
 
 export interface TracingTarget {
@@ -22,17 +23,20 @@ export class OtlpExporter {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #instance: string;
   readonly #queue: DecisionSpan[] = [];
-  #isSending = false;
+  readonly #closing: AbortSignal;
+  #turn: Promise<void> | null = null;
   #pauseMs = 0;
   #resumeAtMs = 0;
   sentCount = 0;
   droppedCount = 0;
 
-  constructor({ endpoint, headers = {} }: TracingTarget, instance: string) {
+  /** `closing`: ends requests that are on their way. */
+  constructor({ endpoint, headers = {} }: TracingTarget, instance: string, closing: AbortSignal) {
     const base = endpoint.replace(/\/+$/, "");
     this.#url = base.endsWith("/v1/traces") ? base : `${base}/v1/traces`;
     this.#headers = headers;
     this.#instance = instance;
+    this.#closing = closing;
   }
 
   add(spans: readonly DecisionSpan[]): void {
@@ -41,26 +45,29 @@ export class OtlpExporter {
       else this.droppedCount++;
   }
 
-  /** Sends what waits. Does nothing while a request is on its way, or a pause after a failure lasts. */
+  /** Sends what waits, after what is on its way. Does nothing while a pause after a failure lasts. */
   async flush(nowMs: number): Promise<void> {
-    if (this.#isSending || nowMs < this.#resumeAtMs) return;
-    this.#isSending = true;
-    try {
-      while (this.#queue.length > 0) {
-        const batch = this.#queue.slice(0, BATCH_MAX);
-        const outcome = await this.#send(batch);
-        if (outcome === "later") {
-          this.#pauseMs = Math.min(PAUSE_MOST_MS, Math.max(PAUSE_LEAST_MS, this.#pauseMs * 2));
-          this.#resumeAtMs = nowMs + this.#pauseMs;
-          return;
-        }
-        this.#queue.splice(0, batch.length);
-        this.#pauseMs = 0;
-        if (outcome === "taken") this.sentCount += batch.length;
-        else this.droppedCount += batch.length;
+    // A pause that is longer than the longest one began before the clock was set back.
+    if (nowMs < this.#resumeAtMs && this.#resumeAtMs - nowMs <= PAUSE_MOST_MS) return;
+    this.#turn ??= this.#sendAll(nowMs).finally(() => {
+      this.#turn = null;
+    });
+    await this.#turn;
+  }
+
+  async #sendAll(nowMs: number): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.slice(0, BATCH_MAX);
+      const outcome = await this.#send(batch);
+      if (outcome === "later") {
+        this.#pauseMs = Math.min(PAUSE_MOST_MS, Math.max(PAUSE_LEAST_MS, this.#pauseMs * 2));
+        this.#resumeAtMs = nowMs + this.#pauseMs;
+        return;
       }
-    } finally {
-      this.#isSending = false;
+      this.#queue.splice(0, batch.length);
+      this.#pauseMs = 0;
+      if (outcome === "taken") this.sentCount += batch.length;
+      else this.droppedCount += batch.length;
     }
   }
 
@@ -72,9 +79,9 @@ export class OtlpExporter {
         redirect: "error",
         headers: { "content-type": "application/json", ...this.#headers },
         body: JSON.stringify(requestOf(spans, this.#instance)),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), this.#closing]),
       });
-      await response.arrayBuffer();
+      await shortText(response, 0);
       if (response.ok) return "taken";
       return [429, 502, 503, 504].includes(response.status) ? "later" : "refused";
     } catch {

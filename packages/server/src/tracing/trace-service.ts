@@ -8,6 +8,8 @@ import { OtlpExporter } from "./otlp-exporter.ts";
 import type { TracingTarget } from "./otlp-exporter.ts";
 
 const SEND_EVERY_MS = 1_000;
+/** Time in ms for the last spans when the control plane stops. */
+const CLOSE_MS = 3_000;
 /** Events that wait to be read. Spans of further ones are missing. */
 const WAITING_MAX = 100_000;
 const traced: ReadonlySet<string> = new Set<Event["kind"]>([
@@ -34,15 +36,18 @@ export class TraceService {
   constructor(options: TraceOptions) {
     this.#options = options;
     this.#spans = new DecisionSpans(options.tracing.share ?? 1);
-    this.#exporter = new OtlpExporter(options.tracing, hostname());
+    this.#exporter = new OtlpExporter(options.tracing, hostname(), this.#closing.signal);
     this.#timer = setInterval(() => void this.#send(), SEND_EVERY_MS);
     this.#timer.unref();
     void this.#follow();
   }
 
+  /** Sends what waits, unless the collector needs too long for it. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    const limit = setTimeout(() => this.#closing.abort(), CLOSE_MS);
     await this.#send();
+    clearTimeout(limit);
     this.#closing.abort();
   }
 
@@ -61,13 +66,18 @@ export class TraceService {
     }
   }
 
+  /** Never rejects: a control plane that has failed can be asked nothing. */
   async #send(): Promise<void> {
     const events = this.#waiting;
     this.#waiting = [];
-    if (events.length > 0)
-      await this.#options.driver.read(({ state }) => {
-        for (const event of events) this.#exporter.add(this.#spans.spansOf(event, state));
-      });
-    await this.#exporter.flush(Date.now());
+    try {
+      if (events.length > 0)
+        await this.#options.driver.read(({ state }) => {
+          for (const event of events) this.#exporter.add(this.#spans.spansOf(event, state));
+        });
+      await this.#exporter.flush(Date.now());
+    } catch (error) {
+      this.#options.log.warn(`spans were not sent: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 }
