@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 import type { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
 import { slurmControlPlane } from "./testing/control-plane.ts";
+import { answerOrder } from "./provisioner/index.ts";
+import { hostNames } from "./reading/host-list.ts";
 import { SlurmCluster, whyNoCluster } from "./testing/slurm-cluster.ts";
 
 const missing = whyNoCluster();
@@ -106,8 +108,10 @@ describe.skipIf(missing !== null || !isTurnOf("bursts"))("a burst to cloud nodes
       const off = "IDLE+CLOUD+POWERED_DOWN";
       expect(await cloudStates()).toEqual([off, off, off]);
       // Each node was started once and stopped once, and the third one never.
-      const started = lines(path.join(cluster.directory, "power.log")).filter((line) => line.startsWith("resume"));
-      expect(started).toEqual(["resume c[1-2]"]);
+      const power = lines(path.join(cluster.directory, "power.log"));
+      expect(power.filter((line) => line.startsWith("resume"))).toEqual(["resume c[1-2]"]);
+      const since = power.slice(power.findIndex((line) => line.startsWith("resume")) + 1);
+      expect(since.flatMap((line) => hostNames(line.replace(/^suspend /, ""))).toSorted()).toEqual(["c1", "c2"]);
       const creations = lines(path.join(root, "calls")).filter((line) => line.startsWith("create"));
       expect(creations).toHaveLength(1);
       expect((await plane.nodes()).map(({ pool: of }) => of)).toEqual(["lab-gpu-h100"]);
@@ -124,9 +128,16 @@ describe.skipIf(missing !== null || !isTurnOf("bursts"))("a burst to cloud nodes
     const isGone = async (): Promise<boolean> => (await plane.orders()).every(({ phase }) => phase === "gone");
     await expect.poll(isGone, { timeout: 30_000, interval: 500 }).toBe(true);
     expect(await plane.phaseOf(id)).toBe("pending");
-    // They can be ordered again: Slurm does not keep them down.
-    const off = "IDLE+CLOUD+POWERED_DOWN";
-    expect(await cloudStates()).toEqual([off, off, off]);
     await plane.stop(id);
+
+    // They can be ordered again: Slurm does not keep them down, and starts each of them.
+    rmSync(path.join(cluster.directory, "broken"));
+    const { configurationFile: configuration } = cluster;
+    const settings = { executor: "lab", partition: "cloud", directory: path.join(root, "orders"), configuration };
+    const ask = async (verb: "create" | "release"): Promise<string> =>
+      (await answerOrder(settings, { verb, order: { id: "again", count: 3, accelerators: 8, release: "all" } })).state;
+    expect(await ask("create")).toBe("arriving");
+    await expect.poll(cloudStates, { timeout: 60_000, interval: 500 }).toEqual(Array(3).fill("IDLE+CLOUD"));
+    await expect.poll(() => ask("release"), { timeout: 60_000, interval: 500 }).toBe("gone");
   });
 });

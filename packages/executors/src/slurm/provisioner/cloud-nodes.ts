@@ -22,7 +22,7 @@ const COMMENT = "headroom:";
 export const commentOf = (order: string): string => `${COMMENT}${order}`;
 
 /**
- * Cloud nodes in the output of `scontrol show node --oneliner`. Throws an error if a line cannot be read: a node that is missing there
+ * Chosen cloud nodes, and those that orders hold, in the output of `scontrol show node --oneliner`. Throws an error if a line cannot be read: a node that is missing there
  * would count as stopped.
  */
 export function readCloudNodes(text: string, chosen: CloudSelection): readonly CloudNode[] {
@@ -41,9 +41,11 @@ export function readCloudNodes(text: string, chosen: CloudSelection): readonly C
   return rows.flatMap(({ name, state, gpus, reason, hardware }) => {
     const words = new Set((state ?? "").split("+"));
     const isChosen = (wanted === null || wanted.has(name)) && (hardware?.partitions ?? []).includes(chosen.partition);
-    if (!isChosen || !words.has("cloud")) return [];
+    if (!words.has("cloud")) return [];
     const comment = comments.get(name) ?? "";
     const order = comment === "" ? null : comment.startsWith(COMMENT) ? comment.slice(COMMENT.length) : undefined;
+    // A node that an order holds stays in view though other nodes are chosen now: else its order would be gone, and it would run on.
+    if (!isChosen && typeof order !== "string") return [];
     return [{ name, state: words, accelerators: gpus ?? 0, reason, order }];
   });
 }

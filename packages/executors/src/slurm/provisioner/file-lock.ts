@@ -1,48 +1,37 @@
-/** A lock between processes of this machine: a file that names its holder. A lock whose holder has ended is taken over. */
-import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/**
+ * A lock between processes of this machine. SQLite locks the file by fcntl(2) (sqlite.org/lockingv3.html), so the kernel frees it
+ * when its holder ends, however it ends: nothing is taken over, and the id of an ended process that another one got holds nothing.
+ */
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 
 const WAIT_MAX_MS = 45_000;
 const POLL_MS = 50;
+/** Result code of SQLite: another connection has the lock. */
+const SQLITE_BUSY = 5;
 
 /** Runs `work` while no other process holds the lock. Throws an error if it is not free within 45 s. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-  const own = `${file}.${process.pid}`;
-  writeFileSync(own, String(process.pid), { mode: 0o600 });
+  const lock = new DatabaseSync(file, { timeout: 0 });
   try {
     const deadlineMs = performance.now() + WAIT_MAX_MS;
-    // A hard link appears with its content: no other process ever reads a lock without a holder.
-    while (!isLinked(own, file)) {
-      dropIfDead(file);
-      if (performance.now() > deadlineMs)
-        throw new Error(`${file} is held by the process ${readFileSync(file, "utf8")}. Try again later.`);
+    while (!isTaken(lock)) {
+      if (performance.now() > deadlineMs) throw new Error(`${file} is locked by another process. Try again later.`);
       await pause(POLL_MS);
     }
-    try {
-      return await work();
-    } finally {
-      rmSync(file, { force: true });
-    }
+    return await work();
   } finally {
-    rmSync(own, { force: true });
+    // The lock ends with its connection. Nothing was written.
+    lock.close();
   }
 }
 
-function isLinked(own: string, file: string): boolean {
+function isTaken(lock: DatabaseSync): boolean {
   try {
-    linkSync(own, file);
+    lock.exec("BEGIN EXCLUSIVE");
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if ((error as { readonly errcode?: number }).errcode === SQLITE_BUSY) return false;
     throw error;
-  }
-}
-
-function dropIfDead(file: string): void {
-  try {
-    process.kill(Number(readFileSync(file, "utf8")), 0);
-  } catch (error) {
-    // The holder has ended (ESRCH), or the lock has just been freed (ENOENT).
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") rmSync(file, { force: true });
   }
 }

@@ -2,7 +2,7 @@
  * Starts and stops cloud nodes of a Slurm cluster for orders: `create`, `state` and `release` of docs/reference/provisioners.md. Slurm
  * runs its `ResumeProgram` and `SuspendProgram` for them. Start at `answerOrder`.
  */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { runCommand } from "../commands/run-command.ts";
@@ -11,6 +11,8 @@ import { commentOf, hasFailed, isFree, isGoingOff, isOff, readCloudNodes } from 
 import { withLock } from "./file-lock.ts";
 
 const COMMAND_TIMEOUT_MS = 15_000;
+/** A creation that was sent before the release of its order has arrived or failed long before: calls end after minutes. */
+const RELEASED_KEPT_MS = 30 * 24 * 3_600_000;
 
 export const slurmProvisionerSettings = z.strictObject({
   /** Name of the executor of the pool, with which ids of its nodes begin. */
@@ -49,7 +51,7 @@ export async function answerOrder(settings: SlurmProvisionerSettings, body: unkn
   mkdirSync(settings.directory, { recursive: true, mode: 0o700 });
   const slurm = new CloudControl(settings);
   // Two orders must not choose the same node.
-  return withLock(path.join(settings.directory, "lock"), async () => {
+  return withLock(path.join(settings.directory, "lock.db"), async () => {
     if (verb === "create") return create(slurm, order);
     if (verb === "release") return release(slurm, order);
     return stateOf(slurm, order, await slurm.nodes());
@@ -154,8 +156,18 @@ class CloudControl {
 
   rememberReleased(order: string): void {
     const file = this.#released(order);
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const directory = path.dirname(file);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (!existsSync(file)) this.#forgetReleased(directory);
     writeFileSync(file, "");
+  }
+
+  /** Each order leaves a file, so old ones are removed. */
+  #forgetReleased(directory: string): void {
+    for (const name of readdirSync(directory)) {
+      const file = path.join(directory, name);
+      if (Date.now() - statSync(file).mtimeMs > RELEASED_KEPT_MS) rmSync(file, { force: true });
+    }
   }
 
   #released(order: string): string {
