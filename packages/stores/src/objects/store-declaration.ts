@@ -66,7 +66,9 @@ const place = {
     .array(team)
     .max(TEAMS_MAX)
     .default([])
-    .meta({ description: "Teams whose work can read the store, each with all teams below; `*`: every team." }),
+    .meta({
+      description: "Teams whose work can read the store, each with all teams below in its path; `*`: every team.",
+    }),
   writers: z
     .array(team)
     .max(TEAMS_MAX)
