@@ -64,6 +64,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       "autoscale",
       "perf",
       "plan",
+      "usage",
       "health",
       "views",
       "protocol",
@@ -76,7 +77,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "declared",
   ),
   mcp: shell(["protocol"], "declared"),
-  console: shell(["protocol", "views", "model", "engine", "explain", "sim", "perf"], "declared"),
+  console: shell(["protocol", "views", "model", "engine", "explain", "sim", "perf", "usage"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
     "benchmark",

@@ -7,6 +7,7 @@ import type { ExecAccepted, ExecInput, ExecOutput, ExecRequestInput, ExecStarted
 import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
+import type { Costs, CostsParameters } from "./cost.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
@@ -400,6 +401,8 @@ export interface HeadroomClient {
   presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;
   /** Asks the performance model. The call neither reads nor changes the fleet. */
   size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
+  /** Costs by period and group, of the teams that the reader may see. */
+  costs(query?: CostsParameters, options?: CallOptions): Promise<Costs>;
   /** The stored capacity plan, or nulls. */
   plan(options?: CallOptions): Promise<StoredPlan>;
   /** Solves a plan, which takes seconds, and stores it. With `dryRun` nothing is stored. */

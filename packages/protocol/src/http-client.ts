@@ -13,10 +13,11 @@ function modelCalls(http: Http): Pick<HeadroomClient, "declareModel" | "predicti
   };
 }
 
-function planningCalls(http: Http): Pick<HeadroomClient, "size" | "plan" | "storePlan"> {
+function planningCalls(http: Http): Pick<HeadroomClient, "size" | "costs" | "plan" | "storePlan"> {
   const o = operations;
   return {
     size: (body, options) => http.call(o.size, { body, options }),
+    costs: (query, options) => http.call(o.costs, { query: { ...query }, options }),
     plan: (options) => http.call(o.plan, { options }),
     storePlan: (body, { dryRun, ...options } = {}) => http.call(o.storePlan, { query: { dryRun }, body, options }),
   };

@@ -17,6 +17,7 @@ export * from "./endpoint.ts";
 export * from "./overflow.ts";
 export * from "./rollout.ts";
 export * from "./capacity-history.ts";
+export * from "./cost.ts";
 export * from "./series.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";

@@ -1,5 +1,6 @@
 /** Operations that answer questions about capacity ahead of time. They are rows of the table in `operations.ts`. */
 import { z } from "zod";
+import { costs, costsQuery } from "./cost.ts";
 import { operation } from "./operation.ts";
 import { queryBoolean } from "./page.ts";
 import { planDocuments, planStored, storedPlan } from "./plan.ts";
@@ -17,6 +18,17 @@ export const planningOperations = {
     "Predictions, measured runs and the correction of predictions, by accelerator type and family",
     fleetPredictions,
     { permission: "workloads.read", problems: ["overloaded"] },
+  ),
+  costs: operation(
+    "GET /v1/costs",
+    "Costs by period and by team, user, workload, pool or cause; by default of each team and day of the last 30 days",
+    costs,
+    {
+      permission: "workloads.read",
+      subject: "teams",
+      query: costsQuery,
+      problems: ["overloaded", "tookTooLong"],
+    },
   ),
   plan: operation("GET /v1/plan", "The stored capacity plan: what runs out when, orders, cost", storedPlan, {
     permission: "plan.read",

@@ -26,9 +26,11 @@ export {
   type PriceBook,
   type PriceDocument,
 } from "./prices/price-documents.ts";
+export { withDeclaredPrices, type DeclaredPool } from "./prices/declared-prices.ts";
 export { hourCost, hourCosts, hourEnergy, monthCosts } from "./prices/capacity-cost.ts";
 export { instantOf, MICRO, microUsd } from "./prices/amounts.ts";
 export { charges, HourlyRows, isUnused, MILLI_MS_PER_HOUR, type BillingRange, type Charge } from "./bill/charges.ts";
+export { billedCharges, rangeOfRows, type Billable } from "./bill/billed-charges.ts";
 export { allColumns, focusColumns, type FocusColumn, type FocusRow } from "./focus/focus-columns.ts";
 export { energyPerHour, focusRows, monthsOf } from "./focus/focus-rows.ts";
 export { FocusEvaluation, type FocusViolation } from "./focus/evaluate.ts";
@@ -39,6 +41,7 @@ export { checkFeed, type FeedDefect, type FeedLimits, type FeedRow, type FeedVer
 export { usefulHour, type OfferConditions, type UsefulHour } from "./feeds/useful-hour.ts";
 export { breakEven, costOf, sensitivities, tcoDocument, type OwnedOption, type TcoDocument } from "./tco/tco.ts";
 export { costAnomalies, costFields, CostReport, type CostField, type CostTotal } from "./report/cost-report.ts";
+export { costAnswer, type CostAnswer, type CostQuestion } from "./report/cost-answer.ts";
 export { costChanges, type CostChanges } from "./report/cost-changes.ts";
 export { QuarterFold } from "./review/quarter-facts.ts";
 export { quarterOf, type Quarter } from "./review/quarter.ts";

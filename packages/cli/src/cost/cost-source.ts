@@ -1,10 +1,10 @@
 /** The rows and prices of a cost command: a state directory, a file of rows, or the generated demo. */
-import type { BillingRange, Charge, HourlyRows, PriceBook, TeamWait } from "@headroom/usage";
+import type { BillingRange, HourlyRows, PriceBook, TeamWait } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { wholeNumber } from "../simulate/amount-options.ts";
 import { instantOption } from "../usage/run-usage.ts";
-import { bookOf, priceDocuments, priceTargets, withDeclaredPrices } from "./load-prices.ts";
+import { bookOf, priceDocuments, priceTargets } from "./load-prices.ts";
 
 export interface CostSourceOptions {
   readonly state?: string;
@@ -34,7 +34,7 @@ const DAY_MS = 24 * HOUR_MS;
 export async function costSource(context: CommandContext, options: CostSourceOptions): Promise<CostSource> {
   if ([options.state, options.rows, options.demo].filter((each) => each !== undefined).length > 1)
     throw new CliError("choose one of --state, --rows and --demo", exitCode.usage);
-  const { HourlyRows, demoMonth } = await import("@headroom/usage");
+  const { HourlyRows, demoMonth, rangeOfRows } = await import("@headroom/usage");
   const hourly = new HourlyRows();
   if (options.demo === true) {
     const { rows, book, fromMs, toMs } = demoMonth(1, scaleOf(options.demoScale));
@@ -48,7 +48,7 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
     return {
       hourly,
       book: await bookOf(documents),
-      range: chosenRange(options, rangeOf(hourly)),
+      range: chosenRange(options, rangeOfRows(hourly)),
       parents: new Map(),
       waits: null,
     };
@@ -71,14 +71,14 @@ async function stateSource(
   const path = await import("node:path");
   const home =
     options.state === undefined ? context.home : path.resolve(context.terminal.workingDirectory, options.state);
-  const { WaitingFold } = await import("@headroom/usage");
+  const { WaitingFold, rangeOfRows, withDeclaredPrices } = await import("@headroom/usage");
   const waiting = new WaitingFold({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER });
   const { rows, fold, untilMs } = await journalRows(home, options.rowsUntilMs, (event) => waiting.fold(event));
   for (const row of rows) hourly.add(row);
   waiting.end(Math.max(untilMs, fold.atMs));
   const documents = await priceDocuments(context, priceTargets(home, options.prices));
-  const book = await bookOf(withDeclaredPrices(documents, fold));
-  const range = chosenRange(options, rangeOf(hourly));
+  const book = await bookOf(withDeclaredPrices(documents, fold.pools));
+  const range = chosenRange(options, rangeOfRows(hourly));
   return { hourly, book, range, parents: fold.parents, waits: waiting.byTeam(dayRange(range)) };
 }
 
@@ -87,11 +87,6 @@ const dayRange = ({ fromMs, toMs }: BillingRange): BillingRange => ({
   fromMs: Math.floor(fromMs / DAY_MS) * DAY_MS,
   toMs,
 });
-
-const rangeOf = ({ firstMs, lastMs }: HourlyRows): BillingRange =>
-  firstMs < lastMs
-    ? { fromMs: Math.floor(firstMs / HOUR_MS) * HOUR_MS, toMs: Math.ceil(lastMs / HOUR_MS) * HOUR_MS }
-    : { fromMs: 0, toMs: 0 };
 
 /** The hours that the options choose, or all hours with rows. */
 function chosenRange({ month, since, until }: CostSourceOptions, whole: BillingRange): BillingRange {
@@ -105,26 +100,4 @@ function chosenRange({ month, since, until }: CostSourceOptions, whole: BillingR
   const fromMs = instantOption(since, "--since") ?? whole.fromMs;
   const toMs = instantOption(until, "--until") ?? whole.toMs;
   return { fromMs: Math.floor(fromMs / HOUR_MS) * HOUR_MS, toMs: Math.ceil(toMs / HOUR_MS) * HOUR_MS };
-}
-
-/**
- * The charges that are billed in the range: those of its hours, and corrections of earlier hours that were made in it. A
- * correction that was made later belongs to a later bill.
- */
-export function* billedCharges(
-  { hourly, book, range }: CostSource,
-  all: (rows: HourlyRows, book: PriceBook, range: BillingRange, unpriced?: Map<string, bigint>) => Iterable<Charge>,
-  unpriced: Map<string, bigint> = new Map(),
-): Generator<Charge> {
-  const isIn = (atMs: number): boolean => atMs >= range.fromMs && atMs < range.toMs;
-  const firstMs = hourly.firstCorrectedMs;
-  if (firstMs < range.fromMs) {
-    const before = { fromMs: Math.floor(firstMs / HOUR_MS) * HOUR_MS, toMs: range.fromMs };
-    for (const charge of all(hourly, book, before))
-      if (charge.row.correctedAtMs !== null && isIn(charge.row.correctedAtMs)) yield charge;
-  }
-  for (const charge of all(hourly, book, range, unpriced)) {
-    const { correctedAtMs } = charge.row;
-    if (correctedAtMs === null || isIn(correctedAtMs)) yield charge;
-  }
 }

@@ -1,13 +1,12 @@
-/** Price documents of files and directories, and the prices that pools declare where no document covers them. */
+/** Price documents of files and directories. */
 import path from "node:path";
 import { existsSync } from "node:fs";
-import type { PriceBook, PriceDocument, UsageFold } from "@headroom/usage";
+import type { PriceBook, PriceDocument } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 
 /** Place of the price documents of a state directory. */
 const PRICES = "prices";
-const HOUR_MS = 3_600_000;
 
 export async function priceDocuments(
   { terminal }: CommandContext,
@@ -55,29 +54,3 @@ export async function bookOf(documents: readonly PriceDocument[]): Promise<Price
   if ("problem" in book) throw new CliError(`prices: ${book.problem}`, exitCode.usage);
   return book;
 }
-
-/** Pools without a document have the prices that they declare, from the hour of the declaration on. */
-export function withDeclaredPrices(documents: readonly PriceDocument[], fold: UsageFold): readonly PriceDocument[] {
-  const covered = new Set(documents.flatMap((each) => ("pool" in each ? [each.pool] : [])));
-  const declared = [...fold.pools].flatMap(([pool, { site, prices }]): PriceDocument[] => {
-    const [first] = prices;
-    if (covered.has(pool) || first === undefined || prices.every(([, price]) => price === 0)) return [];
-    const from = hourText(first[0]);
-    const steps = new Map(prices.map(([atMs, price]) => [hourText(atMs), price / 1_000_000]));
-    const price: PriceDocument = {
-      kind: "price",
-      name: `declared-${pool}`,
-      pool,
-      provider: "Declared by the pool",
-      region: site,
-      source: "onDemand",
-      from,
-      prices: [...steps].map(([at, perHour]) => ({ from: at, perHour })),
-    };
-    return [price];
-  });
-  return [...documents, ...declared];
-}
-
-const hourText = (atMs: number): string =>
-  `${new Date(Math.floor(atMs / HOUR_MS) * HOUR_MS).toISOString().slice(0, 13)}:00Z`;

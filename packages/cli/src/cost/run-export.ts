@@ -4,7 +4,7 @@ import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { tableLines } from "../output/table.ts";
-import { billedCharges, costSource, type CostSourceOptions } from "./cost-source.ts";
+import { costSource, type CostSourceOptions } from "./cost-source.ts";
 import { readFocusFile, writeFocusFiles } from "./focus-files.ts";
 
 export interface ExportOptions extends CostSourceOptions {
@@ -17,13 +17,10 @@ export async function runExport(context: CommandContext, options: ExportOptions)
     throw new CliError("name the folder for the files: headroom cost export --focus DIR", exitCode.usage);
   const folder = path.resolve(context.terminal.workingDirectory, options.focus);
   const source = await costSource(context, options);
-  const { charges, focusRows } = await import("@headroom/usage");
+  const { billedCharges, focusRows } = await import("@headroom/usage");
   const unpriced = new Map<string, bigint>();
   mkdirSync(folder, { recursive: true });
-  const written = await writeFocusFiles(
-    focusRows(billedCharges(source, charges, unpriced), source.book, source.range),
-    folder,
-  );
+  const written = await writeFocusFiles(focusRows(billedCharges(source, unpriced), source.book, source.range), folder);
   for (const pool of unpriced.keys())
     context.note(`warning: pool ${pool} has hours without a price; they are not exported`);
   if (options.json === true)

@@ -6,7 +6,7 @@ import type { CommandContext } from "../command.ts";
 import { csvLines } from "../output/csv.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { oneOf, periodText } from "../usage/run-usage.ts";
-import { billedCharges, costSource, type CostSource, type CostSourceOptions } from "./cost-source.ts";
+import { costSource, type CostSource, type CostSourceOptions } from "./cost-source.ts";
 import { readFocusFile } from "./focus-files.ts";
 
 export interface ReportOptions extends CostSourceOptions {
@@ -33,7 +33,7 @@ export async function runReport(context: CommandContext, options: ReportOptions)
   const { team } = options;
   const isChosen = ({ row }: Charge): boolean =>
     team === undefined || (row.team !== "" && usage.isWithin(row.team, team, source.parents));
-  for (const charge of billedCharges(source, usage.charges, unpriced)) if (isChosen(charge)) report.add(charge);
+  for (const charge of usage.billedCharges(source, unpriced)) if (isChosen(charge)) report.add(charge);
   if (options.anomalies === true) {
     printAnomalies(context, usage.costAnomalies(report.totals()), options);
     return exitCode.ok;

@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Quarter, Review, ReviewCost } from "@headroom/usage";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
-import { costSource, billedCharges } from "../cost/cost-source.ts";
+import { costSource } from "../cost/cost-source.ts";
 import { journalRows } from "../usage/read-journal.ts";
 import { reviewLines } from "./review-text.ts";
 
@@ -84,7 +84,7 @@ async function costOf(
   const byMonth = new usage.CostReport("month", []);
   const byCause = new usage.CostReport("all", ["state", "cause"]);
   const unpriced = new Map<string, bigint>();
-  for (const charge of billedCharges({ ...source, range }, usage.charges, unpriced)) {
+  for (const charge of usage.billedCharges({ ...source, range }, unpriced)) {
     byMonth.add(charge);
     byCause.add(charge);
   }

@@ -63,6 +63,24 @@ export const planQuery = (client: HeadroomClient) =>
     refetchInterval: PLAN_EVERY_MS,
   });
 
+/** Interval in ms. Each answer folds the journal. */
+const COSTS_EVERY_MS = 120_000;
+const DAY_MS = 24 * 3_600_000;
+
+export const costsByDayQuery = (
+  client: HeadroomClient,
+  { group, days }: { readonly group: string; readonly days: number },
+) =>
+  queryOptions({
+    queryKey: ["costs", group, days],
+    queryFn: async ({ signal }) => {
+      const { nowMs } = await client.status({ signal });
+      const fromMs = (Math.floor(nowMs / DAY_MS) - days + 1) * DAY_MS;
+      return client.costs({ group, by: "day", fromMs }, { signal });
+    },
+    refetchInterval: COSTS_EVERY_MS,
+  });
+
 /** Interval at which the control plane reads the accelerators, in ms. */
 const READINGS_EVERY_MS = 15_000;
 

@@ -183,6 +183,7 @@ type Reading = Pick<
   | "policy"
   | "presets"
   | "size"
+  | "costs"
   | "plan"
   | "events"
   | "metrics"
@@ -289,6 +290,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     policy: async () => views.policyView(engine),
     presets: async () => views.presetsView(),
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
+    costs: async (query = {}) => world.costs.answer(query, world.nowMs),
     plan: async () => demoPlan(startedAtMs),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),

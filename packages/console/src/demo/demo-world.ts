@@ -15,6 +15,7 @@ import { demoArtifacts } from "./demo-artifacts.ts";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoProposals } from "./demo-proposals.ts";
 import { demoOrders } from "./demo-orders.ts";
+import { DemoCosts } from "./demo-costs.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
 import { DemoReadings } from "./demo-readings.ts";
@@ -72,6 +73,7 @@ export class DemoWorld {
   readonly capacity = new CapacityRecorder();
   readonly subjects = new SubjectRecorder();
   readonly incidents = new IncidentFold();
+  readonly costs = new DemoCosts();
   readonly telemetry = new DemoTelemetry();
   readonly #readings = new DemoReadings();
   #commandCount = 0;
@@ -85,6 +87,7 @@ export class DemoWorld {
     const recorder = new Recorder(({ ready }) => {
       const { events, group } = ready;
       for (const [index, event] of events.entries()) this.incidents.apply((group?.firstSequence ?? 0) + index, event);
+      this.costs.follow(events);
       if (this.#isBuilt()) this.#progress.follow(ready.events, this.engine.state);
     });
     this.#simulation = createSimulation({

@@ -89,6 +89,11 @@ const plan = createRoute({
   path: "/plan",
   component: lazyRouteComponent(() => import("../pages/plan/plan-page.tsx"), "PlanPage"),
 });
+const cost = createRoute({
+  getParentRoute: () => root,
+  path: "/cost",
+  component: lazyRouteComponent(() => import("../pages/cost/cost-page.tsx"), "CostPage"),
+});
 const proposals = createRoute({
   getParentRoute: () => root,
   path: "/proposals",
@@ -168,6 +173,7 @@ export function createConsoleRouter(isDemo: boolean) {
       waste,
       size,
       plan,
+      cost,
       artifacts,
       pipelines,
       pipelineRun,

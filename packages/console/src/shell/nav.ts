@@ -12,6 +12,7 @@ export interface Place {
     | "/waste"
     | "/size"
     | "/plan"
+    | "/cost"
     | "/proposals"
     | "/artifacts"
     | "/pipelines"
@@ -37,6 +38,7 @@ const places: readonly Place[] = [
   { to: "/waste", label: "Idle resources", icon: "waste", key: "u" },
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/plan", label: "Plan", icon: "plan", key: "l" },
+  { to: "/cost", label: "Cost", icon: "cost", key: "o" },
   { to: "/proposals", label: "Proposals", icon: "proposals", key: "r" },
   { to: "/artifacts", label: "Artifacts", icon: "artifacts", key: "m" },
   { to: "/pipelines", label: "Pipelines", icon: "pipelines", key: "b" },

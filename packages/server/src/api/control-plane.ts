@@ -22,6 +22,7 @@ import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
 import type { MlflowService } from "../mlflow/mlflow-service.ts";
+import type { CostService } from "../costs/cost-service.ts";
 import type { PlanService } from "../plan/plan-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
@@ -39,6 +40,7 @@ export interface ControlPlane {
   readonly denials: Denials;
   readonly sizing: SizingService;
   readonly plan: PlanService;
+  readonly costs: CostService;
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;

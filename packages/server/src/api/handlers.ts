@@ -420,6 +420,8 @@ export const handlers: Handlers = {
   },
   presets: () => presetsView(),
   size: ({ sizing, measuredRuns }, { body }) => sizing.answer(measuredRuns.corrected(body)),
+  costs: async ({ costs, driver }, { query, principal }, gone) =>
+    costs.ask(query, await driver.read(({ state }) => readableTeams(state, principal)), gone()),
   plan: ({ plan }) => plan.stored,
   storePlan: ({ plan }, { query: { dryRun = false }, body, actor }, gone) =>
     plan.store(body, { actor, dryRun, gone: gone() }),

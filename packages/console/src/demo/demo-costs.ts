@@ -1,0 +1,51 @@
+/** Costs in the demo: the same fold, prices and report as in the server, with the prices that the pools declare. */
+import type { Event } from "@headroom/model";
+import { costsQuery } from "@headroom/protocol";
+import type { Costs, CostsParameters } from "@headroom/protocol";
+import { HourlyRows, UsageFold, costAnswer, priceBook, withDeclaredPrices } from "@headroom/usage";
+import type { UsageRow } from "@headroom/usage";
+import { accepted } from "../workers/accepted.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS_DEFAULT = 30;
+/** Rows kept: those of some weeks of the demo. */
+const ROWS_MAX = 200_000;
+
+export class DemoCosts {
+  readonly #fold = new UsageFold();
+  #rows: UsageRow[] = [];
+
+  follow(events: readonly Event[]): void {
+    for (const row of this.#fold.fold(events)) this.#rows.push(row);
+    if (this.#rows.length > ROWS_MAX) this.#rows = this.#rows.slice(-ROWS_MAX / 2);
+  }
+
+  answer({ fromMs: from, toMs: to, ...fields }: CostsParameters, nowMs: number): Costs {
+    const { by, group, fromMs, toMs } = accepted(
+      costsQuery.safeParse({
+        ...fields,
+        ...(from === undefined ? {} : { fromMs: String(from) }),
+        ...(to === undefined ? {} : { toMs: String(to) }),
+      }),
+    );
+    const hourly = new HourlyRows();
+    for (const row of this.#rows) hourly.add(row);
+    for (const row of this.#fold.openRows(nowMs)) hourly.add(row);
+    const endMs = Math.ceil((toMs ?? nowMs) / HOUR_MS) * HOUR_MS;
+    const startMs = fromMs ?? Math.floor(endMs / DAY_MS - DAYS_DEFAULT) * DAY_MS;
+    const book = priceBook(withDeclaredPrices([], this.#fold.pools));
+    if ("problem" in book) throw new Error(book.problem);
+    const range = { fromMs: Math.floor(startMs / HOUR_MS) * HOUR_MS, toMs: endMs };
+    const answer = costAnswer({ hourly, book, range }, { by, group, teams: null });
+    return {
+      ...answer,
+      by,
+      group: [...answer.group],
+      items: answer.items.map((line) => ({ ...line, group: [...line.group] })),
+      unpricedPools: [...answer.unpricedPools],
+      problems: [],
+      answeredAtMs: nowMs,
+    };
+  }
+}

@@ -1,0 +1,83 @@
+/** Costs of the fleet from its usage and the price documents: totals by period and by team, user, workload, pool or cause. */
+import { z } from "zod";
+import { instantMs } from "@headroom/spec";
+import { metricsQuery } from "./metrics.ts";
+
+const costPeriod = z.enum(["day", "week", "month", "all"]);
+const costGroup = z.enum([
+  "team",
+  "user",
+  "workload",
+  "workloadKind",
+  "pool",
+  "node",
+  "acceleratorType",
+  "state",
+  "cause",
+  "source",
+  "price",
+]);
+
+/** Most lines of an answer. */
+export const COST_LINES_MAX = 5_000;
+const GROUPS_MAX = 4;
+
+export const costsQuery = metricsQuery.pick({ fromMs: true, toMs: true }).extend({
+  by: costPeriod
+    .default("day")
+    .meta({ description: "Period of a line, in UTC; weeks begin on Monday. `all`: one for the whole range." }),
+  group: z
+    .string()
+    .default("team")
+    .transform((text) => text.split(","))
+    .pipe(z.array(costGroup).min(1).max(GROUPS_MAX))
+    .meta({ description: `Up to ${GROUPS_MAX} fields, with commas: ${costGroup.options.join(", ")}.` }),
+});
+
+const microUsd = z.int().meta({ description: "Millionths of a US dollar." });
+const amounts = {
+  microUsd,
+  usedMicroUsd: microUsd,
+  idleMicroUsd: microUsd,
+  failedMicroUsd: microUsd,
+  evictedMicroUsd: microUsd,
+  lostMicroUsd: microUsd,
+  acceleratorHours: z.number(),
+  usedHours: z.number().meta({ description: "Accelerator-hours of work that succeeded, runs, or saved a checkpoint." }),
+  kwh: z.number().meta({ description: "Energy from the power in the price documents." }),
+  carbonKg: z.number(),
+};
+
+const costLine = z.object({
+  periodStartMs: instantMs.meta({ description: "Start of the period; 0 for the period `all`." }),
+  group: z.array(z.string()).meta({ description: "A value for each field of `group`; empty: nobody held it." }),
+  ...amounts,
+});
+
+export const costs = z
+  .object({
+    fromMs: instantMs,
+    toMs: instantMs,
+    by: costPeriod,
+    group: z.array(costGroup),
+    items: z.array(costLine).max(COST_LINES_MAX).meta({ description: "By period, then the most expensive first." }),
+    total: z.object(amounts),
+    unpricedPools: z
+      .array(z.string())
+      .meta({ description: "Pools with hours that no price covers. These hours are not in the amounts." }),
+    problems: z.array(z.string()).meta({ description: "Price documents that cannot be used, and why." }),
+    answeredAtMs: instantMs.meta({ description: "Work that runs is charged up to this time." }),
+  })
+  .meta({ id: "Costs" });
+
+export type CostsQuery = z.output<typeof costsQuery>;
+
+/** Parameters of a question about costs, as clients write them. */
+export interface CostsParameters {
+  readonly by?: CostsQuery["by"];
+  /** Fields with commas, such as `team,state`. */
+  readonly group?: string;
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+export type Costs = z.output<typeof costs>;

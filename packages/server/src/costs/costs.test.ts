@@ -1,0 +1,84 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
+import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+
+let live: LiveControlPlane;
+const home = temporaryHome();
+const price = (text: string): void => {
+  mkdirSync(path.join(home, "prices"), { recursive: true });
+  writeFileSync(path.join(home, "prices/local.yaml"), text);
+};
+
+const HOUR_MS = 3_600_000;
+const startedAtMs = Date.now();
+/** Answers are kept for a while, so each question has a range of its own. */
+const since = (hours: number): { readonly fromMs: number } => ({ fromMs: startedAtMs - hours * HOUR_MS });
+
+const LEASED = `kind: price
+name: lease
+pool: local
+provider: Lessor
+region: here
+source: onDemand
+from: 2020-01-01
+prices: [{ from: 2020-01-01, perHour: 3600 }]
+`;
+
+beforeAll(async () => {
+  price(LEASED);
+  live = await startLive(home, { local: { nodeName: "n1", slotCount: 2, accelerators: "declared" } });
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+describe("GET /v1/costs", () => {
+  it("charges a team for what it held, at the price of the document", async () => {
+    const { workloadId } = await live.client.submitWorkload({
+      kind: "train",
+      name: "priced",
+      run: "sleep 1",
+      gang: { workers: 1, accelerators: 2 },
+    });
+    await expect
+      .poll(async () => (await live.client.getWorkload(workloadId)).phase, { timeout: 20_000 })
+      .toBe("succeeded");
+    const costs = await live.client.costs({ group: "team,workload", by: "all", ...since(1) });
+    const [line] = costs.items.filter(({ group }) => group[1] === "priced");
+    expect(line?.group).toEqual(["default", "priced"]);
+    // At 3,600 dollars an hour for each accelerator, two of them cost two dollars a second.
+    expect(line?.usedMicroUsd).toBeGreaterThan(2_000_000);
+    expect(line?.microUsd).toBe(Math.round((line?.acceleratorHours ?? 0) * 3_600_000_000));
+    expect(costs.problems).toEqual([]);
+    expect(costs.total.microUsd).toBe(costs.items.reduce((sum, { microUsd }) => sum + microUsd, 0));
+  });
+
+  it("names price documents that cannot be read, and the pools without a price", async () => {
+    price(LEASED.replace("perHour: 3600", "perHour: cheap"));
+    const costs = await live.client.costs({ by: "all", ...since(2) });
+    expect(costs.problems).toEqual([expect.stringMatching(/^prices\/local.yaml: document 1: prices\.0\.perHour: /)]);
+    expect(costs.unpricedPools).toEqual(["local"]);
+    expect(costs.total.microUsd).toBe(0);
+    price(LEASED);
+  });
+
+  it("shows a member the costs of the own team alone, and no capacity that nobody held", async () => {
+    await live.client.apply({ teams: [{ name: "other" }] });
+    const { secret } = await live.client.createToken({ name: "other", user: "bo", role: "member", team: "other" });
+    const answer = await live.request("/v1/costs?by=all", { headers: { authorization: `Bearer ${secret}` } });
+    expect(await answer.json()).toMatchObject({
+      items: [],
+      total: { microUsd: 0, idleMicroUsd: 0 },
+      unpricedPools: [],
+    });
+  });
+
+  it("refuses ranges and fields that it cannot answer", async () => {
+    await expect(live.client.costs({ fromMs: 10, toMs: 5 })).rejects.toMatchObject({ code: "invalidRequest" });
+    await expect(live.client.costs({ fromMs: 0 })).rejects.toMatchObject({ code: "invalidRequest" });
+    await expect(live.client.costs({ group: "planet" })).rejects.toMatchObject({ code: "invalidRequest" });
+  });
+});

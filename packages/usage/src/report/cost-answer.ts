@@ -1,0 +1,80 @@
+/** A report of costs as the API answers it: totals by period and group, for all teams or for those that a reader may see. */
+import { billedCharges, type Billable } from "../bill/billed-charges.ts";
+import { isUnused } from "../bill/charges.ts";
+import type { UsagePeriod } from "../rows/usage-totals.ts";
+import { CostReport, type CostField, type CostTotal } from "./cost-report.ts";
+
+export interface CostQuestion {
+  readonly by: UsagePeriod;
+  readonly group: readonly CostField[];
+  /** Teams whose charges are in the answer; `null`: all of them, and what nobody held. */
+  readonly teams: ReadonlySet<string> | null;
+}
+
+/** Amounts of money are integers in micro-dollars, times are in accelerator-hours. */
+export interface CostAmounts {
+  readonly microUsd: number;
+  readonly usedMicroUsd: number;
+  readonly idleMicroUsd: number;
+  readonly failedMicroUsd: number;
+  readonly evictedMicroUsd: number;
+  readonly lostMicroUsd: number;
+  readonly acceleratorHours: number;
+  readonly usedHours: number;
+  readonly kwh: number;
+  readonly carbonKg: number;
+}
+
+export interface CostLine extends CostAmounts {
+  /** Start of the period (UTC); 0 if there is only one. */
+  readonly periodStartMs: number;
+  /** Values of the fields by which is grouped; empty: nobody held it. */
+  readonly group: readonly string[];
+}
+
+export interface CostAnswer {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly by: UsagePeriod;
+  readonly group: readonly CostField[];
+  /** By period, then the most expensive first. */
+  readonly items: readonly CostLine[];
+  readonly total: CostAmounts;
+  /** Pools with hours that no price covers; these hours are not in the answer. */
+  readonly unpricedPools: readonly string[];
+}
+
+export function costAnswer(billable: Billable, { by, group, teams }: CostQuestion): CostAnswer {
+  const report = new CostReport(by, group);
+  const unpriced = new Map<string, bigint>();
+  for (const charge of billedCharges(billable, unpriced)) {
+    // Nobody holds paid capacity that is unused, so only readers of all teams see it.
+    const isShown = teams === null || (!isUnused(charge) && teams.has(charge.row.team));
+    if (isShown) report.add(charge);
+  }
+  return {
+    ...billable.range,
+    by,
+    group,
+    items: report.totals().map((total) => ({
+      periodStartMs: total.periodStartMs,
+      group: total.group,
+      ...amountsOf(total),
+    })),
+    total: amountsOf(report.whole),
+    unpricedPools: teams === null ? [...unpriced.keys()].toSorted() : [],
+  };
+}
+
+const amountsOf = (total: CostTotal): CostAmounts => ({
+  microUsd: total.microUsd,
+  usedMicroUsd: total.usedMicroUsd,
+  idleMicroUsd: total.idleMicroUsd,
+  failedMicroUsd: total.failedMicroUsd,
+  evictedMicroUsd: total.evictedMicroUsd,
+  lostMicroUsd: total.lostMicroUsd,
+  acceleratorHours: total.hours,
+  usedHours: total.usedHours,
+  kwh: total.kwh,
+  carbonKg: total.carbonGrams / 1_000,
+});
