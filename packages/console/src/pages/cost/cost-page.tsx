@@ -163,10 +163,13 @@ function Charged({ costs }: { readonly costs: Costs }): ReactElement {
         />
       </Panel>
       <p className="text-xs text-ink-2">
-        {`${Math.round(costs.total.kwh)} kWh and ${Math.round(costs.total.carbonKg)} kg CO2 by the power in the price documents. Days are in UTC. `}
+        {energyText(costs.total)}Days are in UTC.{" "}
         <span className="font-mono">headroom cost report --group team,state</span> has more fields, and months against
         months.
       </p>
     </div>
   );
 }
+
+const energyText = ({ kwh, carbonKg }: Costs["total"]): string =>
+  kwh === 0 ? "" : `${Math.round(kwh)} kWh and ${Math.round(carbonKg)} kg CO2 by the power in the price documents. `;
