@@ -40,7 +40,8 @@ import type { ProposalReading } from "./proposal-client.ts";
 
 const fleetReading = (world: DemoWorld) => {
   const series: HeadroomClient["series"] = async (query) => world.subjects.view(query);
-  return { ...orderReading(world), ...incidentReading(world), series };
+  const costs: HeadroomClient["costs"] = async (query = {}) => world.costs.answer(query, world.nowMs);
+  return { ...orderReading(world), ...incidentReading(world), series, costs };
 };
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
@@ -290,7 +291,6 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     policy: async () => views.policyView(engine),
     presets: async () => views.presetsView(),
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
-    costs: async (query = {}) => world.costs.answer(query, world.nowMs),
     plan: async () => demoPlan(startedAtMs),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),

@@ -13,7 +13,7 @@ interface CostServiceOptions {
   readonly keptMs?: number;
 }
 
-interface Kept {
+interface KeptCosts {
   readonly atMs: number;
   readonly answer: Promise<Costs>;
 }
@@ -31,7 +31,7 @@ const RANGE_MS_MAX = 1_461 * DAY_MS;
 
 export class CostService {
   readonly #options: CostServiceOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptCosts>();
   readonly #answers: OneAtATime<CostRequest, CostResult>;
 
   constructor(options: CostServiceOptions) {
@@ -69,7 +69,8 @@ export class CostService {
   ): Promise<Costs> {
     const endMs = Math.ceil((toMs ?? atMs) / HOUR_MS) * HOUR_MS;
     const startMs = Math.floor((fromMs ?? Math.floor(endMs / DAY_MS - DAYS_DEFAULT) * DAY_MS) / HOUR_MS) * HOUR_MS;
-    if (startMs >= endMs || (fromMs ?? 0) >= (toMs ?? endMs)) throw refuse("invalidRequest", "fromMs must be before toMs.");
+    if (startMs >= endMs || (fromMs ?? 0) >= (toMs ?? endMs))
+      throw refuse("invalidRequest", "fromMs must be before toMs.");
     if (endMs - startMs > RANGE_MS_MAX) throw refuse("invalidRequest", "The range must not be longer than four years.");
     const { home, journal } = this.#options;
     const range = { fromMs: startMs, toMs: endMs };

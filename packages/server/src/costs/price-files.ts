@@ -11,7 +11,7 @@ const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface PriceFiles {
   readonly documents: readonly PriceDocument[];
-  /** What could not be read, with its file. Nothing of such a file is used. */
+  /** Files that cannot be read, with their first problem. Nothing of such a file is used. */
   readonly problems: readonly string[];
 }
 

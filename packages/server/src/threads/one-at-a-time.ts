@@ -11,9 +11,9 @@ interface OneAtATimeOptions {
   readonly answerMsMax: number;
   /** Requests that wait for the one in work. Clients would give up before later ones are answered. */
   readonly waitingMax: number;
-  /** What is computed, as in "2 NAME are being computed already". */
+  /** Plural of the answers in refusals: "2 plans are being computed already". */
   readonly name: string;
-  /** What a client can do when an answer takes too much time or memory. */
+  /** Advice to a client whose answer takes too much time or memory. */
   readonly advice: string;
 }
 

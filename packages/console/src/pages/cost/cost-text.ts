@@ -1,4 +1,4 @@
-/** Amounts of money, shares and CSV on the page Cost. */
+/** CostAmounts of money, shares and CSV on the page Cost. */
 import type { Costs } from "@headroom/protocol";
 import { grouped } from "@headroom/views";
 
@@ -6,7 +6,7 @@ const MICRO = 1_000_000;
 const DAY_MS = 24 * 3_600_000;
 
 export type CostLine = Costs["items"][number];
-type Amounts = Costs["total"];
+type CostAmounts = Costs["total"];
 
 /** Dollars; cents only below a thousand, where they matter. */
 export function dollarText(microUsd: number): string {
@@ -14,11 +14,11 @@ export function dollarText(microUsd: number): string {
   return Math.abs(usd) >= 1_000 ? `$${grouped(Math.round(usd))}` : `$${usd.toFixed(2)}`;
 }
 
-export const lostMicroUsd = ({ failedMicroUsd, evictedMicroUsd, lostMicroUsd: lost }: Amounts): number =>
+export const lostMicroUsd = ({ failedMicroUsd, evictedMicroUsd, lostMicroUsd: lost }: CostAmounts): number =>
   failedMicroUsd + evictedMicroUsd + lost;
 
-/** What an accelerator-hour of useful work costs, with everything that was paid beside it. */
-export const usefulHourText = ({ microUsd, usedHours }: Amounts): string =>
+/** Cost of an accelerator-hour of useful work, with everything that was paid beside it. */
+export const usefulHourText = ({ microUsd, usedHours }: CostAmounts): string =>
   usedHours > 0 ? `$${(microUsd / MICRO / usedHours).toFixed(2)}` : "–";
 
 export const shareText = (part: number, whole: number): string =>
