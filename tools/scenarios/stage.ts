@@ -108,7 +108,7 @@ export class Stage {
     const id = `w${++this.#workloads}`;
     this.#fact({
       kind: "workloadSubmitted",
-      version: 3,
+      version: 4,
       atMs: 0,
       workloadId: workloadId(id),
       spec: specOf(spec),

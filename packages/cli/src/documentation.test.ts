@@ -14,7 +14,7 @@ describe("docs/reference/workload-files.md", () => {
   it("shows messages as they really are", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-docs-"));
     try {
-      const file = "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nimage: x\n";
+      const file = "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nscale: x\n";
       writeFileSync(path.join(folder, "train.yaml"), file);
       const { stderr } = await headroom(["apply", "-f", "train.yaml"], { workingDirectory: folder });
       expect(page("reference/workload-files.md")).toContain(`\`\`\`text\n${stderr}\`\`\``);

@@ -29,7 +29,7 @@ import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkTime } from "./time-checks.ts";
-import { brokenConstraints, isAdmitted } from "./constraint-checks.ts";
+import { brokenConstraints, canRunImage, isAdmitted } from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
 /**
@@ -271,8 +271,10 @@ function checkConstraints(
     const isWhole = minWorkers === undefined || isInSlices(spec, own);
     broken.push(...brokenConstraints(state, fabric === undefined ? {} : { fabric }, sharesOf(own), isWhole));
   }
-  for (const { node } of sharesOf(workers))
+  for (const { node } of sharesOf(workers)) {
     if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);
+    if (!canRunImage(state, node, spec)) broken.push(`${node.id} runs no container images`);
+  }
   for (const each of broken) findings.expect(false, () => `${attemptId} was not placed as it asked: ${each}`);
 }
 

@@ -10,6 +10,7 @@ export interface Constraints {
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly spread?: SpreadSpec;
   readonly data?: DataSpec;
+  readonly image?: string;
 }
 
 /** A node, and the number of a gang's workers that it has or could have. */
@@ -18,9 +19,9 @@ export interface Share {
   readonly workers: number;
 }
 
-/** Whether a worker may be on the node, by its labels and the data rule. */
+/** Whether a worker may be on the node, by its labels, the data rule and the container image. */
 export const isSelected = (state: ReadonlyState, node: Node, constraints: Constraints): boolean =>
-  hasLabels(node, constraints) && isAdmitted(state, node, constraints);
+  hasLabels(node, constraints) && isAdmitted(state, node, constraints) && canRunImage(state, node, constraints);
 
 const hasLabels = ({ labels }: Node, { nodeSelector = {} }: Constraints): boolean =>
   Object.entries(nodeSelector).every(([label, value]) => labels?.[label] === value);
@@ -32,6 +33,17 @@ export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }:
   const site = pool === undefined ? undefined : state.sites.get(pool.site);
   const own = pool?.data?.rules;
   return (own === undefined ? site?.data?.rules : own)?.includes(data.rule) === true;
+}
+
+/** Whether the node's executor runs images. True for work without an image, and under an executor that never registered. */
+export function canRunImage(
+  { pools, executors }: ReadonlyState,
+  { pool: name }: Node,
+  { image }: Constraints,
+): boolean {
+  const pool = pools.get(name);
+  const executor = pool === undefined ? undefined : executors.get(pool.executor);
+  return image === undefined || executor === undefined || executor.capabilities.images === true;
 }
 
 /** The path of the node's domain at a level, or `null` if the node's site has no such level. */

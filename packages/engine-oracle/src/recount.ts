@@ -29,7 +29,16 @@ import type { Share } from "./constraint-checks.ts";
 /** The part of a workload's spec that placement depends on. */
 export type GangRequest = Pick<
   WorkloadSpec,
-  "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "data" | "preemptible" | "priority"
+  | "team"
+  | "gang"
+  | "acceleratorTypes"
+  | "nodeSelector"
+  | "fabric"
+  | "spread"
+  | "data"
+  | "image"
+  | "preemptible"
+  | "priority"
 > & {
   /** Team and user of the request; absent: user limits are ignored. */
   readonly actor?: string;

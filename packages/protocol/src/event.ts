@@ -113,6 +113,7 @@ export const event = z
           resize: z.boolean(),
           replaceWorkers: z.boolean(),
           logs: z.boolean(),
+          images: z.boolean().optional(),
         }),
       }),
     }),

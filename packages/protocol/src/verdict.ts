@@ -149,6 +149,16 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Capacity is free, but not in pools that admit the data rule." }),
+    z
+      .object({
+        kind: z.literal("image"),
+        image: z.string(),
+        pools: z.array(z.string()).meta({ description: "Pools whose executor runs container images." }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({ description: "Capacity is free, but not in pools that run container images." }),
     z.object({
       kind: z.literal("teamLimit"),
       bound: z.enum(["limit", "user", "guarantee", "unguaranteed", "borrowing", "budget"]).meta({

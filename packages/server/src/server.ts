@@ -13,6 +13,7 @@ import type { Executor, ExecutorType, LocalExecutorOptions } from "@headroom/exe
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import type { SqliteOptions } from "@headroom/journal";
 import { createApi } from "./api/app.ts";
+import { beginWatches } from "./begin-watches.ts";
 import { listen } from "./listen.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
@@ -31,10 +32,8 @@ import type { InventoryRules } from "./executors/executor-contact.ts";
 import { ExecutorService } from "./executors/executor-service.ts";
 import { MetricSourceService } from "./metric-sources/metric-source-service.ts";
 import type { RemoteWriteTarget } from "./metric-sources/remote-writer.ts";
-import { TraceService } from "./tracing/trace-service.ts";
 import type { TracingTarget } from "./tracing/otlp-exporter.ts";
 import { StoreService } from "./stores/store-service.ts";
-import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import { prepareHome } from "./prepare-home.ts";
 import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
@@ -215,20 +214,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     }
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
-    const stopLooking = isSafe ? null : beginServices(plane, executors);
+    const endWatches = beginWatches(options, plane, executors);
     notifier.start();
-    const { tracing } = options;
-    const traces = tracing === undefined ? null : new TraceService({ driver, tracing, log });
     plane.incidents.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const certificateSha256 = certificate?.fingerprint ?? null;
     const started = { home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, marker };
-    const stopWatches = async (): Promise<void> => {
-      for (const stop of [() => stopLooking?.(), () => executors.stop(), stopRenewal]) stop();
-      await traces?.close();
-    };
-    return running({ ...started, stopWatches });
+    return running({ ...started, stopWatches: () => endWatches(stopRenewal) });
   } catch (error) {
     stopRenewal();
     await api?.close();
@@ -238,22 +231,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     await executors.close();
     throw error;
   }
-}
-
-/** Begins what decides or asks on its own. Returns how to end it. */
-function beginServices(plane: ControlPlane, executors: ExecutorService): () => void {
-  const { driver, autoscaler, provisioners, metricSourceService, remedies, storeService, log } = plane;
-  executors.begin(driver);
-  autoscaler.start();
-  provisioners.start();
-  metricSourceService.start();
-  remedies.start();
-  const stopStores = storeService.begin(driver, log);
-  const stopLooking = lookAtEachPool(driver, () => executors.look());
-  return () => {
-    stopStores();
-    stopLooking();
-  };
 }
 
 /** Marks this process as running, and warns of what earlier ones left. The journal is locked. */

@@ -98,6 +98,15 @@ export const idempotencyKey = z
 
 export const commandLine = z.string().min(1).max(limits.COMMAND_CHARS_MAX).regex(withoutNul, "must not contain NUL");
 
+/** `registry.example/team/name:tag`, or with a digest. */
+export const imageName = z
+  .string()
+  .max(512)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/,
+    "must be the name of a container image, such as registry.example/team/name:tag",
+  );
+
 export const absolutePath = z
   .string()
   .max(limits.PATH_CHARS_MAX)

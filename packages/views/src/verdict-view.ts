@@ -138,7 +138,7 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
   if (reason.kind === "exceedsFleet" || reason.kind === "hotSparesKept")
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   if (reason.kind === "antiAffinity") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
-  if (reason.kind === "dataRule") return { ...reason, pools: [...reason.pools], sentence };
+  if (reason.kind === "dataRule" || reason.kind === "image") return { ...reason, pools: [...reason.pools], sentence };
   if (reason.kind === "nominated") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
 }
@@ -223,6 +223,24 @@ function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason):
   return sentence.replace("it needs", `its group ${groupAt(waiting.spec.gang, index).name} needs`);
 }
 
+function antiAffinitySentence(
+  state: Engine["state"],
+  { workloadIds, placeableWorkers, workers }: EngineReason & { readonly kind: "antiAffinity" },
+): string {
+  const others = workloadIds.map((id) => nameIn(state, id)).join(", ");
+  return `Blocked by anti-affinity with ${others}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"}.`;
+}
+
+const imageSentence = ({
+  image,
+  pools,
+  placeableWorkers,
+  workers,
+}: EngineReason & { readonly kind: "image" }): string =>
+  pools.length === 0
+    ? `Image: no pool runs container images, as ${image} needs.`
+    : `Image: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that run container images (${pools.join(", ")}).`;
+
 function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
   const { state } = engine;
   switch (reason.kind) {
@@ -238,12 +256,12 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return partShortfallSentence(spec, reason);
     case "minRuntime":
       return `Minimum runtime: ${nameIn(state, reason.workloadId)} can be preempted from ${writeInstant(reason.untilMs)} (in ${durationText(Math.max(0, reason.untilMs - clockOf(engine)))}), when its minRuntime ends.`;
-    case "antiAffinity": {
-      const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
-      return `Blocked by anti-affinity with ${others}: ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")} ${reason.placeableWorkers === 1 ? "fits" : "fit"}.`;
-    }
+    case "antiAffinity":
+      return antiAffinitySentence(state, reason);
     case "dataRule":
       return dataRuleSentence(reason);
+    case "image":
+      return imageSentence(reason);
     case "teamLimit":
       return teamLimitSentence(reason);
     case "reservedTopology":

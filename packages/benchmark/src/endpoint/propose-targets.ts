@@ -37,7 +37,7 @@ export const levelsFor = (replicas: number, perReplicaMax: number): readonly num
 const isUsable = ({ requests, failed, left, ttftP95Ms }: LevelResult): boolean =>
   ttftP95Ms !== null && failed <= FAILED_SHARE_MAX * requests && left <= LEFT_SHARE_MAX * requests;
 
-export const isWithin = (level: LevelResult, { ttftMs, tpotMs }: Objectives): boolean =>
+const isWithin = (level: LevelResult, { ttftMs, tpotMs }: Objectives): boolean =>
   isUsable(level) &&
   (ttftMs === null || (level.ttftP95Ms ?? Infinity) <= ttftMs) &&
   (tpotMs === null || (level.tpotP95Ms ?? 0) <= tpotMs);

@@ -215,16 +215,6 @@ describe("looking", () => {
     });
   });
 
-  it("deploys an endpoint again that was stopped", async () => {
-    const at = { workingDirectory: live.folder };
-    const args = ["deploy", "org/Chat", "--gpus", "900", "--yes"];
-    expect(await headroom(args, at)).toMatchObject({ code: 0 });
-    expect((await headroom(["stop", "Chat"])).code).toBe(0);
-    expect((await headroom(args, at)).stderr).toMatch(/^started again: Chat \(w\d+\)$/m);
-    expect((await headroom(args, at)).stdout).toContain("Nothing to do");
-    await headroom(["stop", "Chat"]);
-  });
-
   it("says how an attempt went in words", async () => {
     const said = await follow("late", "exec sleep 600", "--walltime", "1ms", "--retries", "0");
     expect(said.code).toBe(1);

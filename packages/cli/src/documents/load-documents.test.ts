@@ -34,7 +34,7 @@ const valid = "kind: train\nname: a\nrun: 'true'\n";
 
 describe("messages have file, line and column", () => {
   it("and stand in the order of the file", async () => {
-    const text = `kind: train\nname: a\nrun: 'true'\nimage: {}\ngang: { gpus: 1, workers: -2 }\nenv: { "B=C": x }\n`;
+    const text = `kind: train\nname: a\nrun: 'true'\nscale: {}\ngang: { gpus: 1, workers: -2 }\nenv: { "B=C": x }\n`;
     const places = (await saidOf(text)).map((line) => line.split(": ")[0]);
     expect(places).toEqual(["train.yaml:4:1", "train.yaml:5:9", "train.yaml:5:27", "train.yaml:6:15"]);
   });

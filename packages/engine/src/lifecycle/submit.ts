@@ -24,7 +24,7 @@ export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string):
 
 export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
-  const event = { kind: "workloadSubmitted", version: 3, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
+  const event = { kind: "workloadSubmitted", version: 4, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
   const resolved = needsOthers(spec) ? resolveAfter(batch.world, spec) : null;
   const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : NOTHING;
   if (waitsFor.length > 0 || given.length > 0)
@@ -52,7 +52,7 @@ export function recordStepWorkload(
   const all = [...given, ...used.filter(({ name }) => given.every((each) => each.name !== name))];
   batch.emit({
     kind: "workloadSubmitted",
-    version: 3,
+    version: 4,
     atMs: batch.nowMs,
     workloadId: id,
     spec,

@@ -20,3 +20,9 @@ export function executorOfNode({ nodes, pools }: ReadonlyState, id: NodeId): Exe
  */
 export const canDo = ({ executors }: ReadonlyState, id: ExecutorId, capability: keyof ExecutorCapabilities): boolean =>
   executors.get(id)?.capabilities[capability] ?? true;
+
+/** Whether an executor runs workers in container images. One that registered without saying so does not. */
+export const runsImages = ({ executors }: ReadonlyState, id: ExecutorId): boolean => {
+  const known = executors.get(id);
+  return known === undefined || known.capabilities.images === true;
+};

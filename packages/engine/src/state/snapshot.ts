@@ -23,7 +23,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 20;
+const SNAPSHOT_FORMAT = 21;
+
+/** The format of a state in which no workload names a container image. */
+const FORMAT_WITHOUT_IMAGES = 20;
 
 /** The format of a state without pipelines that files start. */
 const FORMAT_WITHOUT_FILES = 19;
@@ -74,7 +77,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasFileTriggers(state)) return SNAPSHOT_FORMAT;
+  if (hasImages(state)) return SNAPSHOT_FORMAT;
+  if (hasFileTriggers(state)) return FORMAT_WITHOUT_IMAGES;
   if (hasRemedies(state)) return FORMAT_WITHOUT_FILES;
   if (hasOverflows(state)) return FORMAT_WITHOUT_REMEDIES;
   if (hasOrderIds(state)) return FORMAT_WITHOUT_OVERFLOWS;
@@ -96,6 +100,11 @@ function hasOverflows({ workloads }: State): boolean {
   for (const { spec } of workloads.values()) if (spec.kind === "serve" && spec.overflow !== undefined) return true;
   return false;
 }
+
+const hasImages = ({ workloads }: State): boolean => {
+  for (const { spec } of workloads.values()) if (spec.image !== undefined) return true;
+  return false;
+};
 
 const hasOrderIds = ({ capacityOrders }: State): boolean =>
   [...capacityOrders.values()].some(

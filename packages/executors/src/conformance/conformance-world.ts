@@ -42,6 +42,10 @@ export interface ConformanceSubject {
   readonly choosesDevices?: boolean;
   /** Absent: the system under the executor offers everything. */
   readonly lacks?: readonly OptionalOutput[];
+  /** Container image in which all workers run. Absent: none. */
+  readonly image?: string;
+  /** Variables that the image sets. Absent: none. */
+  readonly imageVariables?: readonly string[];
   /** Directory for the files of a case. Default: the system's directory for temporary files. */
   readonly rootDir?: string;
 }
@@ -53,6 +57,7 @@ export interface LaunchOptions {
   readonly dir?: string | null;
   readonly graceTimeoutMs?: number;
   readonly checkpointDir?: string;
+  readonly image?: string;
 }
 
 export class ConformanceWorld {
@@ -79,6 +84,10 @@ export class ConformanceWorld {
 
   get choosesDevices(): boolean {
     return this.#subject.choosesDevices === true;
+  }
+
+  get imageVariables(): readonly string[] {
+    return this.#subject.imageVariables ?? [];
   }
 
   lacks(what: OptionalOutput): boolean {
@@ -113,7 +122,7 @@ export class ConformanceWorld {
       workloadId: workloadId(`w${this.#count}`),
       task: 0,
       number: 1,
-      spec: specOf(run, options, accelerators.length),
+      spec: { ...specOf(run, options, accelerators.length), ...imageOf(options.image ?? this.#subject.image) },
       workers: accelerators.map((set, rank) => ({ node: this.#nodeOf(rank), accelerators: set })),
       sequence: 100 + this.#count,
     };
@@ -239,6 +248,8 @@ export function isRunning(pid: number): boolean {
   const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
   return state !== "" && !state.startsWith("Z");
 }
+
+const imageOf = (image: string | undefined): Pick<WorkloadSpec, "image"> => (image === undefined ? {} : { image });
 
 function specOf(run: string, options: LaunchOptions, workers: number): WorkloadSpec {
   return {

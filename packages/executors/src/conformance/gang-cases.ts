@@ -59,7 +59,7 @@ const environmentCases: ConformanceCase[] = [
       for (const name of ["HEADROOM_TOKEN", "npm_config_conformance", "NODE_OPTIONS_CONFORMANCE"])
         delete process.env[name];
       const environment = parseEnvironment(await readText(executor, launch.attemptId));
-      const allowed = new Set([...SHELL_NAMES, ...SESSION_NAMES, ...CONTRACT_NAMES, "MODEL"]);
+      const allowed = new Set([...SHELL_NAMES, ...SESSION_NAMES, ...CONTRACT_NAMES, ...world.imageVariables, "MODEL"]);
       assert.deepEqual(
         Object.keys(environment).filter((name) => !allowed.has(name)),
         [],

@@ -66,6 +66,8 @@ export interface LaunchRecord {
   readonly log: LogLimits;
   /** Environments by rank, without `MASTER_PORT`, which the supervisor chooses. */
   readonly environments: readonly Readonly<Record<string, string>>[];
+  /** Variables of the container image, for workers that join later. Absent: the workers run in none. */
+  readonly imageEnv?: Readonly<Record<string, string>>;
   /** Absent: the launch was recorded by an older release, which isolated nothing. */
   readonly isolation?: IsolationRecord;
   /** Rendezvous port of the gang. Absent: the process that starts the workers chooses one. */

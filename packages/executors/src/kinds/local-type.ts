@@ -23,6 +23,11 @@ const settings = z.strictObject({
   site: name.default("local").meta({ description: "Site of the pool." }),
   pool: name.optional().meta({ description: "Name of the pool; default: the name of the executor." }),
   isolation: z.enum(isolationModes).default("auto").meta({ description: "Isolation of workers." }),
+  imageDirs: z
+    .array(z.string().regex(/^\//, "must be an absolute path"))
+    .max(100)
+    .optional()
+    .meta({ description: "Directories of this machine that workers in container images see. Default: none." }),
   directory: z
     .string()
     .regex(/^\//, "must be an absolute path")
@@ -34,7 +39,7 @@ export const localType: ExecutorType = executorType({
   name: "local",
   summary: "Processes on this machine as declared nodes, beside the machine's own executor: for trials.",
   settings,
-  async open({ nodes, slots, slotType, site, pool, isolation, directory }, context) {
+  async open({ nodes, slots, slotType, site, pool, isolation, imageDirs, directory }, context) {
     const { createLocalExecutor } = await import("../local/local-executor.ts");
     return createLocalExecutor({
       id: context.id,
@@ -47,6 +52,7 @@ export const localType: ExecutorType = executorType({
       slotType,
       accelerators: "declared",
       isolation,
+      ...(imageDirs === undefined ? {} : { imageDirs }),
       onProblem: (message) => context.onProblem(message),
     });
   },

@@ -86,7 +86,13 @@ class KubernetesExecutor implements Executor {
     this.id = options.id;
     const { settings, stateDir, token } = options;
     const hasDirectory = settings.directory !== undefined;
-    this.capabilities = { checkpointOnRequest: hasDirectory, resize: false, replaceWorkers: false, logs: true };
+    this.capabilities = {
+      checkpointOnRequest: hasDirectory,
+      resize: false,
+      replaceWorkers: false,
+      logs: true,
+      images: true,
+    };
     const onProblem = (message: string): void => this.#problem(message);
     this.#store = openStore(options, onProblem);
     const installation = readInstallation(stateDir);

@@ -52,7 +52,8 @@ export const kubernetesSettings = z.strictObject({
     description: "Service account of the pods; `{team}` stands for the team. Default: none, and no token is mounted.",
   }),
   defaultImage: z.string().min(1).max(512).optional().meta({
-    description: "Image of workloads that name none in their variable `HEADROOM_IMAGE`. Without it, they are refused.",
+    description:
+      "Image of workloads that name none in `image` or their variable `HEADROOM_IMAGE`. Without it, they are refused.",
   }),
   imagePullSecrets: z
     .array(nameRule)

@@ -23,6 +23,9 @@ import { restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
 import type { ResumePoint } from "../job-protocol/checkpoint-restore.ts";
 import { drainOf } from "../job-protocol/drain-record.ts";
 import { uploadOf } from "../job-protocol/upload-record.ts";
+import { RefusedGang } from "../job-protocol/refused-gang.ts";
+import { withImageEnv } from "../processes/images/local-images.ts";
+import type { LocalImages, PreparedImage } from "../processes/images/local-images.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 
@@ -37,6 +40,8 @@ export interface LauncherSetup extends EnvironmentSetup {
   readonly staging: InputStaging | null;
   /** `null`: no stores are declared for this executor. */
   readonly drain: CheckpointDrain | null;
+  /** `null`: this machine runs no images. */
+  readonly images: LocalImages | null;
 }
 
 export class Launcher {
@@ -53,6 +58,7 @@ export class Launcher {
     try {
       await this.#launchIn(files, effect);
     } catch (error) {
+      this.#setup.slots.release(files.key.name);
       this.#giveUp(files, effect, giveUpOf(error));
     }
   }
@@ -107,8 +113,9 @@ export class Launcher {
     if (mayStart && !this.#supervisors.holds(name)) {
       // Before the slot: other attempts start while inputs arrive.
       const staged = seen.kind === "absent" ? await this.#stage(effect, name) : null;
+      const image = staged === null ? null : await this.#imageOf(effect);
       if (!(await slots.acquire(name))) return;
-      if (staged !== null) await this.#recordLaunch(files, staged);
+      if (staged !== null) await this.#recordLaunch(files, staged, image);
       // A control plane that was killed at this point may not have synced the name.
       else await syncDirectory(files.recordsDir);
       await syncDirectory(store.attemptsDir);
@@ -132,6 +139,14 @@ export class Launcher {
     return { ...staged, resume };
   }
 
+  /** Throws a `RefusedGang` if the image is not here. */
+  async #imageOf({ spec: { image } }: LaunchGang): Promise<PreparedImage | null> {
+    if (image === undefined) return null;
+    if (this.#setup.images === null)
+      throw new RefusedGang("this machine runs no images: install podman and bubblewrap, and start with isolation");
+    return this.#setup.images.prepare(image);
+  }
+
   /**
    * Records that exist without a launch and a claim of this control plane were put there in advance, by a job that is not
    * isolated. They must not cost the attempt.
@@ -147,7 +162,12 @@ export class Launcher {
   /**
    * Records the launch with the boot id. After a power cut the boot id differs, and the attempt is not started again.
    */
-  async #recordLaunch(files: AttemptFiles, { launch: effect, staged, resume }: PreparedLaunch): Promise<void> {
+  async #recordLaunch(
+    files: AttemptFiles,
+    { launch, staged, resume }: PreparedLaunch,
+    image: PreparedImage | null,
+  ): Promise<void> {
+    const effect = image === null ? launch : withImageEnv(launch, image.env);
     const { spec, attemptId, workloadId, sequence } = effect;
     makeAttemptDirectories(files, effect.workers.length);
     const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect);
@@ -164,7 +184,8 @@ export class Launcher {
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
       environments: await attemptEnvironments(this.#setup, files, effect, { resume }),
-      isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir, staged),
+      isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir, staged, image?.rootDir ?? null),
+      ...(image === null ? {} : { imageEnv: image.env }),
       ...(upload === null ? {} : { upload }),
       ...(drain === null ? {} : { drain }),
       ...(spec.kind === "serve" ? { readyPath: spec.ready.path } : {}),
@@ -215,6 +236,7 @@ interface GivenUp {
 }
 
 function giveUpOf(error: unknown): GivenUp {
+  if (error instanceof RefusedGang) return { detail: `${error.message}.`, cause: "records" };
   if (!(error instanceof StagingFailure))
     return { detail: `It could not be launched: ${error instanceof Error ? error.message : String(error)}.` };
   return { detail: error.message, ...(error.lossCause === null ? {} : { cause: error.lossCause }) };

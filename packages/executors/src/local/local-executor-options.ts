@@ -44,6 +44,8 @@ export interface LocalExecutorOptions {
    * the start fails without it. Default: `$HEADROOM_ISOLATION`, else `auto`.
    */
   readonly isolation?: IsolationMode;
+  /** Directories of this machine that workers in container images see, such as those of data sets. Default: none. */
+  readonly imageDirs?: readonly string[];
   /** Stores from which inputs are staged. Absent: none; paths and URIs are passed on as they are. */
   readonly stores?: StoreSet;
   /**

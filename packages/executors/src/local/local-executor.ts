@@ -12,8 +12,7 @@ import type {
   WorkerAllocation,
 } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
-import { NodeCache } from "@headroom/stores";
-import type { CacheReport, StoreSet } from "@headroom/stores";
+import type { CacheReport, NodeCache } from "@headroom/stores";
 import { isolationModes } from "../executor.ts";
 import type {
   AttemptUsage,
@@ -37,10 +36,9 @@ import type { Inspection } from "./attempt-inspection.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { AttemptMonitor } from "./attempt-monitor.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
-import { InputStaging } from "../job-protocol/input-staging.ts";
+import type { InputStaging } from "../job-protocol/input-staging.ts";
 import type { StagingProgress } from "../job-protocol/input-staging.ts";
-import { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
-import { OutputUpload } from "../job-protocol/output-upload.ts";
+import type { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
@@ -54,10 +52,13 @@ import type { LocalExecutorOptions } from "./local-executor-options.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { Resizer } from "./resizer.ts";
 import { readBootId } from "../processes/process-table.ts";
+import { storeAccess } from "./store-access.ts";
 import { StartSlots } from "./start-slots.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { sampleUsage } from "../processes/usage.ts";
 import { visibleDevices } from "../job-protocol/worker-environment.ts";
+import { LocalImages } from "../processes/images/local-images.ts";
+import { findProgram } from "../processes/isolation/bubblewrap.ts";
 import { processesBelow } from "../processes/worker-processes.ts";
 
 const LOG_FILE_MAX_BYTES = 16 * 1024 * 1024;
@@ -72,13 +73,7 @@ export function createLocalExecutor(options: LocalExecutorOptions): Executor {
 class LocalExecutor implements Executor {
   readonly id: ExecutorId;
   readonly kind = "local";
-  readonly capabilities: ExecutorCapabilities = {
-    checkpointOnRequest: true,
-    resize: true,
-    // A local fleet is one machine, so a single worker is never lost.
-    replaceWorkers: false,
-    logs: true,
-  };
+  readonly capabilities: ExecutorCapabilities;
   readonly attemptsAreComplete = true;
   readonly isolation: IsolationReport;
   readonly #options: LocalExecutorOptions;
@@ -118,25 +113,30 @@ class LocalExecutor implements Executor {
       const message = `Attempts cannot be kept in ${homeDir}: ${error instanceof Error ? error.message : String(error)}.`;
       throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
     }
-    this.#isolation = new Isolation(options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]), homeDir);
+    this.#isolation = new Isolation(
+      options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]),
+      homeDir,
+      options.imageDirs,
+    );
     this.isolation = this.#isolation.report;
-    this.#cache = options.stores === undefined ? null : openCache(options.stores, homeDir, this.#bootId);
-    this.#staging =
-      options.stores === undefined || this.#cache === null
-        ? null
-        : new InputStaging({ stores: options.stores, cache: this.#cache });
-    const outputs =
-      options.stores === undefined ? null : new OutputUpload(options.stores, path.join(homeDir, "cache", "uploads"));
-    this.#drain =
-      outputs === null
-        ? null
-        : new CheckpointDrain({
-            outputs,
-            dir: path.join(homeDir, "cache", "drains"),
-            bootId: this.#bootId,
-            emit: (input) => void this.#emit(input),
-            onProblem,
-          });
+    const podman = this.isolation.kind === "bubblewrap" ? findProgram("podman", programPath()) : null;
+    this.capabilities = {
+      checkpointOnRequest: true,
+      resize: true,
+      // A local fleet is one machine, so a single worker is never lost.
+      replaceWorkers: false,
+      logs: true,
+      images: podman !== null,
+    };
+    const access = storeAccess(options.stores, {
+      homeDir,
+      bootId: this.#bootId,
+      emit: (input) => void this.#emit(input),
+      onProblem,
+    });
+    this.#cache = access?.cache ?? null;
+    this.#staging = access?.staging ?? null;
+    this.#drain = access?.drain ?? null;
     this.#monitor = new AttemptMonitor({
       store: this.#store,
       bootId: this.#bootId,
@@ -144,7 +144,7 @@ class LocalExecutor implements Executor {
       onStarted: (name) => this.#slots.release(name),
       onEnded: (name) => this.#staging?.release(name),
       onProblem,
-      outputs,
+      outputs: access?.outputs ?? null,
       drain: this.#drain,
     });
     const shared = {
@@ -165,6 +165,7 @@ class LocalExecutor implements Executor {
       isolation: this.#isolation,
       staging: this.#staging,
       drain: this.#drain,
+      images: podman === null ? null : new LocalImages(homeDir, podman),
     });
   }
 
@@ -409,12 +410,7 @@ class LocalExecutor implements Executor {
   }
 }
 
-/** The cache of this machine. A declared store of the type local moves or bounds it, from the next start on. */
-function openCache({ declarations }: StoreSet, homeDir: string, bootId: string): NodeCache {
-  const declared = declarations.find((each) => each.type === "local");
-  const dir = declared?.path ?? path.join(homeDir, "cache", "inputs");
-  return new NodeCache({ dir, capacity: declared?.capacity, bootId });
-}
+const programPath = (): string => process.env["PATH"] ?? "/usr/bin:/bin";
 
 function isolationOf(text: string | undefined): IsolationMode {
   const mode = isolationModes.find((each) => each === text);

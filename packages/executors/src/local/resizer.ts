@@ -12,6 +12,7 @@ import type { AttemptMonitor } from "./attempt-monitor.ts";
 import type { InputStaging } from "../job-protocol/input-staging.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs, withdrawCheckpointRequest } from "../job-protocol/checkpoint-request.ts";
+import { withImageEnv } from "../processes/images/local-images.ts";
 import { limitsOf } from "../processes/isolation/isolation.ts";
 import type { ResizeRecord } from "../job-protocol/resize-records.ts";
 import { TIMER_MAX_MS } from "../processes/worker-process.ts";
@@ -29,6 +30,7 @@ interface Resizable {
   readonly files: AttemptFiles;
   readonly isRunning: boolean;
   readonly wanted: ResizeRecord;
+  readonly imageEnv: LaunchRecord["imageEnv"];
 }
 
 export class Resizer {
@@ -43,13 +45,14 @@ export class Resizer {
   async grow({ attemptId, firstRank, workers, launch }: GrowGang): Promise<void> {
     const found = this.#find(attemptId);
     if (found === null) return;
-    const { files, wanted } = found;
+    const { files, wanted, imageEnv } = found;
     const size = firstRank + workers.length;
     if (size <= wanted.size) return;
     const numberOf = (rank: number): number => wanted.joinerCount + 1 + rank - wanted.size;
     // The inputs are in the cache already, held by the attempt.
     const { launch: here = launch } = (await this.#setup.staging?.stage(launch, found.name)) ?? {};
-    const environments = await attemptEnvironments(this.#setup, files, here, { joinerNumber: numberOf });
+    const complete = imageEnv === undefined ? here : withImageEnv(here, imageEnv);
+    const environments = await attemptEnvironments(this.#setup, files, complete, { joinerNumber: numberOf });
     const joiners = [...wanted.joiners];
     for (let rank = wanted.size; rank < size; rank++) {
       await mkdir(files.workerDir(rank), { recursive: true, mode: 0o700 });
@@ -91,7 +94,8 @@ export class Resizer {
     // The result of a request that was made before a restart is also reported.
     if (wanted !== null) this.#setup.monitor.followSize(name);
     const isRunning = seen.kind === "running";
-    return { name, files, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch) };
+    const { imageEnv } = seen.launch;
+    return { name, files, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch), imageEnv };
   }
 
   #ask({ name, files }: Resizable, wanted: ResizeRecord): void {

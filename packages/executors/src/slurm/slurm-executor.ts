@@ -68,6 +68,7 @@ class SlurmExecutor implements Executor {
     resize: false,
     replaceWorkers: false,
     logs: true,
+    images: false,
   };
   readonly #options: SlurmExecutorOptions;
   readonly #store: AttemptStore;

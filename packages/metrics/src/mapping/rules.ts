@@ -18,7 +18,7 @@ export interface MappedValue {
   readonly combine: Combination;
   /**
    * True: the metric is a counter, and the value is its increase for each second between two readings. A counter that went back
-   * counts from zero. Of several counters the value is missing for one reading if one of them came, went, or went back.
+   * counts from zero. The value of several counters is missing for one reading if one of them came, went, or went back.
    */
   readonly isRate: boolean;
   /** The value is `offset + factor * combined`. */

@@ -41,7 +41,7 @@ export interface Expansion {
 }
 
 /** Maximum number of targets of a control plane: one for each of 20,000 nodes. */
-export const TARGETS_MAX = 20_000;
+const TARGETS_MAX = 20_000;
 
 const none = { node: null, endpoint: null, replica: null, query: null } as const;
 

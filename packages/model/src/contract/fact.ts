@@ -13,7 +13,7 @@ const CHANGED_VERSIONS = {
   budgetRenewed: 2,
   scheduleSet: 2,
   scheduleRan: 2,
-  workloadSubmitted: 3,
+  workloadSubmitted: 4,
   gangPlaced: 2,
   attemptStopRequested: 3,
   gangGrown: 2,

@@ -119,6 +119,14 @@ export type BlockedReason =
       readonly workers: number;
       readonly placeableWorkers: number;
     }
+  /** The workload names a container image. `pools`: the pools whose executor runs images. */
+  | {
+      readonly kind: "image";
+      readonly image: string;
+      readonly pools: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
   | {
       readonly kind: "teamLimit";
       /**

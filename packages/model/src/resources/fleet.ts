@@ -23,6 +23,8 @@ export interface ExecutorCapabilities {
   /** Starts workers that were lost with a node on other nodes while their gang continues. */
   readonly replaceWorkers: boolean;
   readonly logs: boolean;
+  /** Runs workers in a container image that the workload names. Absent: it does not, or an earlier build registered it. */
+  readonly images?: boolean;
 }
 
 export interface ExecutorSpec {

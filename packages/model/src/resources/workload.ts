@@ -153,6 +153,8 @@ interface SpecCommon {
   /** Absolute working directory; `null`: the attempt's own. */
   readonly dir: string | null;
   readonly env: Readonly<Record<string, string>>;
+  /** Container image in which the workers run. Absent: they run with the programs of the node. */
+  readonly image?: string;
   readonly gang: GangSpec;
   /** Accelerator types in order of preference; empty: any. A gang never mixes types. */
   readonly acceleratorTypes: readonly string[];

@@ -59,6 +59,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
 import { nodeHandlers } from "./nodes.ts";
 import { seriesOf } from "./series.ts";
+import { refuseUnknownExecutors } from "./unknown-executors.ts";
 import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import {
@@ -114,27 +115,6 @@ async function checkLevels(
     storeRefusal(storeService.list(), specs) ??
     (await driver.read(({ state }) => levelRefusal(state, specs, declared)));
   if (refusal !== null) throw refusal;
-}
-
-/**
- * Refuses pools of an executor that this control plane does not have. Their nodes would never join, and work that needs
- * them would wait forever.
- */
-function refuseUnknownExecutors({ executors }: ControlPlane, pools: Call<"apply">["body"]["pools"]): void {
-  const known = [...executors.keys()];
-  const errors = pools.flatMap(({ name, executor }, index) =>
-    known.includes(executor)
-      ? []
-      : [
-          {
-            pointer: `/pools/${index}/executor`,
-            message: `names the executor ${executor} of pool ${name}, but this control plane has only ${known.join(", ")}`,
-          },
-        ],
-  );
-  const [first] = errors;
-  if (first !== undefined)
-    throw refuse("invalidRequest", `The request is not valid. ${first.pointer}: ${first.message}.`, { errors });
 }
 
 /** Checks a submission. Returns its spec with accelerator types named as in the fleet. */

@@ -40,7 +40,7 @@ describe("GET /v1/costs", () => {
     const { workloadId } = await live.client.submitWorkload({
       kind: "train",
       name: "priced",
-      run: "sleep 1",
+      run: "sleep 2",
       gang: { workers: 1, accelerators: 2 },
     });
     await expect
@@ -50,7 +50,7 @@ describe("GET /v1/costs", () => {
     const [line] = costs.items.filter(({ group }) => group[1] === "priced");
     expect(line?.group).toEqual(["default", "priced"]);
     // At 3,600 dollars an hour for each accelerator, two of them cost two dollars a second.
-    expect(line?.usedMicroUsd).toBeGreaterThan(2_000_000);
+    expect(line?.usedMicroUsd).toBeGreaterThan(3_000_000);
     expect(line?.microUsd).toBe(Math.round((line?.acceleratorHours ?? 0) * 3_600_000_000));
     expect(costs.problems).toEqual([]);
     expect(costs.total.microUsd).toBe(costs.items.reduce((sum, { microUsd }) => sum + microUsd, 0));

@@ -30,9 +30,3 @@ export interface TargetState {
   /** Why the target is silent, or the first line that could not be read; `null`: there is no problem. */
   readonly problem: string | null;
 }
-
-export interface TargetCounts {
-  readonly up: number;
-  readonly silent: number;
-  readonly waiting: number;
-}

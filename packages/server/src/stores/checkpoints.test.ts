@@ -51,11 +51,11 @@ async function stored(name: string, steps: readonly number[]): Promise<void> {
     const items = await versionsOf(name).catch(() => []);
     return items.map(({ step }) => step).toSorted((left, right) => (left ?? 0) - (right ?? 0));
   };
-  await expect.poll(found, { timeout: 10_000 }).toEqual(steps);
+  await expect.poll(found, { timeout: 40_000 }).toEqual(steps);
 }
 
 async function phaseOf(workloadId: string): Promise<string> {
-  for await (const { event } of live.client.events({ from: 1, signal: AbortSignal.timeout(20_000) }))
+  for await (const { event } of live.client.events({ from: 1, signal: AbortSignal.timeout(40_000) }))
     if (event.kind === "workloadEnded" && event.workloadId === workloadId) return event.phase;
   throw new Error("it did not end");
 }

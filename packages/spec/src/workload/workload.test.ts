@@ -58,7 +58,7 @@ describe("workloads", () => {
       { checkpoint: { every: "often" } },
       'checkpoint.every: write a duration like 500ms, 90s, 12h or 1h30m (units w, d, h, m, s, ms), got "often"; or write auto',
     ],
-    ["a field that is not honoured yet", { image: "x" }, "image: is not supported yet"],
+    ["a field that is not honoured yet", { scale: "x" }, "scale: is not supported yet"],
     ["a negative count", { gang: { workers: -2 } }, "gang.workers: must be between 1 and 20000, got -2"],
     ["a huge count", { gang: { workers: 1e300 } }, "gang.workers: must be between 1 and 20000, got 1e+300"],
     ["no number at all", { gang: { workers: NaN } }, "gang.workers: must be between 1 and 20000, got NaN"],

@@ -124,6 +124,11 @@ const common = {
     description: "The command line of every worker, run by `/bin/sh -c`.",
     examples: ["torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE train.py"],
   }),
+  image: optional(notation.name(names.imageName), {
+    description: "The container image in which the workers run, in pools whose executor runs images.",
+    examples: ["localhost/train:1"],
+    otherwise: "the programs of the node",
+  }),
   dir: nullable(nodePath, {
     description: "Working directory, relative to the file.",
     otherwise: "the directory of the file",
@@ -213,7 +218,7 @@ const tasksAtOnce = optional(notation.integer(1, limits.TASKS_MAX), {
 });
 
 const notes = {
-  later: ["scale", "image"],
+  later: ["scale"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",

@@ -62,13 +62,9 @@ const place = {
     .max(RULES_MAX)
     .default([])
     .meta({ description: "Data rules that the store admits. Data with another rule is never written to it." }),
-  readers: z
-    .array(team)
-    .max(TEAMS_MAX)
-    .default([])
-    .meta({
-      description: "Teams whose work can read the store, each with all teams below in its path; `*`: every team.",
-    }),
+  readers: z.array(team).max(TEAMS_MAX).default([]).meta({
+    description: "Teams whose work can read the store, each with all teams below in its path; `*`: every team.",
+  }),
   writers: z
     .array(team)
     .max(TEAMS_MAX)

@@ -7,7 +7,7 @@ import type { PlaceDeclaration } from "./store-declaration.ts";
 type Rights = Pick<PlaceDeclaration, "readers" | "writers">;
 
 /** Entry for every team. */
-export const ANY_TEAM = "*";
+const ANY_TEAM = "*";
 
 /** Folder of uploaded artifacts within a store, by kind, team and name. */
 const UPLOADED = "artifacts";

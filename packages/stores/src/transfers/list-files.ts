@@ -3,7 +3,7 @@ import { OperationalError } from "@headroom/platform";
 import type { ContentPlace } from "./found-content.ts";
 
 /** Files that one look compares. */
-export const LISTED_FILES_MAX = 100_000;
+const LISTED_FILES_MAX = 100_000;
 
 export interface ListedFile {
   /** Key below the URI; empty: the URI is this file. */

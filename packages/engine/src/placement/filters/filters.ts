@@ -15,6 +15,7 @@ import { dataRule } from "./data-rule.ts";
 import { executor } from "./executor.ts";
 import { fabric } from "./fabric.ts";
 import type { Filter, FilterBasis, NodeCheck, NodeFilter } from "./filter.ts";
+import { image } from "./image.ts";
 import { hotSpares } from "./hot-spares.ts";
 import { namedNodes } from "./named-nodes.ts";
 import { network } from "./network.ts";
@@ -29,6 +30,7 @@ export const filters: readonly Filter[] = [
   calendarWindows,
   hotSpares,
   dataRule,
+  image,
   antiAffinity,
   acceleratorType,
   quota,

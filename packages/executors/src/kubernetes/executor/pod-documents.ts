@@ -72,11 +72,9 @@ export const namespaceOf = ({ spec }: LaunchGang, { namespace }: Pick<Kubernetes
 
 /** Throws `RefusedGang` if the workload names no image and there is no default. */
 function imageOf({ spec }: LaunchGang, { defaultImage }: KubernetesSettings): string {
-  const image = spec.env[IMAGE_VARIABLE] ?? defaultImage;
+  const image = spec.image ?? spec.env[IMAGE_VARIABLE] ?? defaultImage;
   if (image !== undefined && image !== "") return image;
-  throw new RefusedGang(
-    `the workload names no image: set its variable ${IMAGE_VARIABLE}, or \`defaultImage\` of the executor`,
-  );
+  throw new RefusedGang(`the workload names no image: set its field \`image\`, or \`defaultImage\` of the executor`);
 }
 
 /** Address and port at which the workers meet: the pod of rank 0 by its name in the Service. */

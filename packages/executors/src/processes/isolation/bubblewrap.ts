@@ -59,9 +59,11 @@ const RUN_NEEDED = [
  * Settings of the kernel that only root may write. A job of root could name a program there that the kernel runs outside
  * of every sandbox (core(5), core_pattern); bwrap covers some of them, and only if they are writable as directories.
  */
-const KERNEL_FILES = ["sys", "sysrq-trigger", "mtrr", "irq", "bus", "acpi", "scsi"].map((name) => `/proc/${name}`);
+export const KERNEL_FILES = ["sys", "sysrq-trigger", "mtrr", "irq", "bus", "acpi", "scsi"].map(
+  (name) => `/proc/${name}`,
+);
 /** Directories of the system. A job of root must not change what other programs run. */
-const SYSTEM_DIRS = ["usr", "etc", "boot", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "var"].map(
+export const SYSTEM_DIRS = ["usr", "etc", "boot", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "var"].map(
   (name) => `/${name}`,
 );
 /** System directories below which a workload may name a directory that it writes to. */
@@ -124,7 +126,7 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
  * Mounts the directories above hidden and installed ones on themselves. A mount point cannot be renamed. Otherwise a job
  * could rename the directory above the state directory, which is not hidden, and put a state of its own in that place.
  */
-function pinned(below: readonly string[], within: string): readonly string[] {
+export function pinned(below: readonly string[], within: string): readonly string[] {
   const above = new Set(below.flatMap(directoriesAbove).filter((directory) => isWithin(within, directory)));
   return [...above].toSorted((a, b) => a.length - b.length).flatMap((directory) => ["--bind", directory, directory]);
 }
@@ -151,9 +153,12 @@ export function probeBubblewrap(program: string, view: AttemptView, hidden: stri
 }
 
 /** The installed bwrap; `null`: there is none. */
-export function findBubblewrap(searchPath: string): string | null {
+export const findBubblewrap = (searchPath: string): string | null => findProgram("bwrap", searchPath);
+
+/** Absolute path of a program; `null`: it is not installed. */
+export function findProgram(name: string, searchPath: string): string | null {
   for (const directory of searchPath.split(path.delimiter)) {
-    const program = path.join(directory, "bwrap");
+    const program = path.join(directory, name);
     try {
       if (!path.isAbsolute(program)) continue;
       accessSync(program, constants.X_OK);
@@ -177,13 +182,16 @@ function mustBeShown(directory: string): boolean {
   return SHARED_DIRS.some(isBelow) && !CLOSED_DIRS.some((closed) => isWithin(closed, directory));
 }
 
-function deviceNames(): readonly string[] {
+export function deviceNames(): readonly string[] {
   try {
     return readdirSync("/dev").filter((name) => DEVICE_PREFIXES.some((prefix) => name.startsWith(prefix)));
   } catch {
     return [];
   }
 }
+
+/** Files of Headroom beside its state directory that no job may change or read. */
+export const guardedPaths = (): readonly string[] => [...configDirs(), ...installedPaths()];
 
 /** The program of this installation: a job that could change it would run as the control plane at its next start. */
 function installedPaths(): readonly string[] {

@@ -14,10 +14,12 @@ import type { LaunchGang } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import type { IsolationMode, IsolationNote, IsolationReport } from "../../executor.ts";
 import { isOpenToJobs } from "../../job-protocol/attempt-environments.ts";
+import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { isWithin } from "../../job-protocol/untrusted-files.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { bubblewrapArgs, findBubblewrap, probeBubblewrap } from "./bubblewrap.ts";
 import type { AttemptView } from "./bubblewrap.ts";
+import { imageSandboxArgs, mayShow } from "../images/image-sandbox.ts";
 import { findCgroups, removeCgroups } from "./cgroups.ts";
 import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
 import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
@@ -35,9 +37,11 @@ export class Isolation {
   readonly #program: string | null;
   readonly #disablesUserNamespaces: boolean;
   readonly #cgroups: readonly CgroupParent[];
+  readonly #imageDirs: readonly string[];
 
   /** Throws an `OperationalError` if bubblewrap is required and does not work here. */
-  constructor(mode: IsolationMode, homeDir: string) {
+  constructor(mode: IsolationMode, homeDir: string, imageDirs: readonly string[] = []) {
+    this.#imageDirs = imageDirs;
     this.#homeDir = homeDir;
     const none = { program: null, problem: null, disablesUserNamespaces: false };
     const found = mode === "none" ? none : bubblewrapFor(homeDir);
@@ -84,10 +88,13 @@ export class Isolation {
     launch: LaunchGang,
     checkpointDir: string,
     staged: readonly string[] = [],
+    imageRoot: string | null = null,
   ): IsolationRecord {
     return {
       bubblewrap:
-        this.#program === null ? null : this.#bubblewrap(this.#program, files, launch, { checkpointDir, staged }),
+        this.#program === null
+          ? null
+          : this.#bubblewrap(this.#program, files, launch, { checkpointDir, staged, imageRoot }),
       cgroups: this.#cgroups,
       limits: launch.workers.map((_, rank) => limitsOf(launch, rank)),
     };
@@ -102,7 +109,7 @@ export class Isolation {
     program: string,
     files: AttemptFiles,
     launch: LaunchGang,
-    { checkpointDir, staged }: { readonly checkpointDir: string; readonly staged: readonly string[] },
+    { checkpointDir, staged, imageRoot }: SandboxPlaces,
   ): BubblewrapRecord {
     const workDir = path.dirname(files.jobDir);
     const tmpDir = path.join(workDir, "tmp");
@@ -119,8 +126,28 @@ export class Isolation {
       shmDir,
       disablesUserNamespaces: this.#disablesUserNamespaces,
     };
-    return { program, args: bubblewrapArgs(view), scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
+    if (imageRoot !== null) refuseHiddenCheckpoints(this.#homeDir, launch.spec.checkpointDir);
+    const imageView = { ...view, writable: [...view.writable, ...this.#imageDirs.flatMap(existing)] };
+    const args = imageRoot === null ? bubblewrapArgs(view) : imageSandboxArgs(imageView, imageRoot);
+    return { program, args, scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
   }
+}
+
+/** Checkpoints that a worker wrote to a place of its image would be lost with the attempt. */
+function refuseHiddenCheckpoints(homeDir: string, checkpointDir: string | null): void {
+  if (checkpointDir === null || !path.isAbsolute(checkpointDir)) return;
+  const [at = checkpointDir] = existing(checkpointDir);
+  if (at === checkpointDir && (isWithin(realpathSync(homeDir), at) || mayShow(at))) return;
+  throw new RefusedGang(
+    `checkpointDir ${checkpointDir} is not shown in a container image: name a directory outside of those of the system, without links in its path`,
+  );
+}
+
+interface SandboxPlaces {
+  readonly checkpointDir: string;
+  readonly staged: readonly string[];
+  /** File system of the image in which the workers run; `null`: that of this machine. */
+  readonly imageRoot: string | null;
 }
 
 export function limitsOf({ spec, workers }: LaunchGang, rank: number): WorkerLimits {

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
+import type { Said, Surroundings } from "../testing/recorded-terminal.ts";
+
+let live: LiveControlPlane;
+
+beforeAll(async () => {
+  live = await startLive();
+});
+afterAll(() => live.close());
+
+const headroom = (args: readonly string[], extra?: Partial<Surroundings>): Promise<Said> => live.headroom(args, extra);
+
+describe("deploy", () => {
+  it("deploys an endpoint again that was stopped", async () => {
+    const at = { workingDirectory: live.folder };
+    const args = ["deploy", "org/Chat", "--gpus", "900", "--yes"];
+    expect(await headroom(args, at)).toMatchObject({ code: 0 });
+    expect((await headroom(["stop", "Chat"])).code).toBe(0);
+    expect((await headroom(args, at)).stderr).toMatch(/^started again: Chat \(w\d+\)$/m);
+    expect((await headroom(args, at)).stdout).toContain("Nothing to do");
+    await headroom(["stop", "Chat"]);
+  });
+});

@@ -1,0 +1,39 @@
+/** Begins what the control plane does by itself after its start. */
+import type { ControlPlane } from "./api/control-plane.ts";
+import type { ExecutorService } from "./executors/executor-service.ts";
+import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
+import type { ControlPlaneOptions } from "./server.ts";
+import { TraceService } from "./tracing/trace-service.ts";
+
+/** Begins services and traces; services not in safe mode. Returns how to end them, after what the caller stops first. */
+export function beginWatches(
+  { safe = false, tracing }: Pick<ControlPlaneOptions, "safe" | "tracing">,
+  plane: ControlPlane,
+  executors: ExecutorService,
+): (stopFirst: () => void) => Promise<void> {
+  const { driver, log } = plane;
+  const endServices = safe ? null : beginServices(plane, executors);
+  const traces = tracing === undefined ? null : new TraceService({ driver, tracing, log });
+  return async (stopFirst) => {
+    stopFirst();
+    endServices?.();
+    executors.stop();
+    await traces?.close();
+  };
+}
+
+/** Begins what decides or asks on its own. Returns how to end it. */
+function beginServices(plane: ControlPlane, executors: ExecutorService): () => void {
+  const { driver, autoscaler, provisioners, metricSourceService, remedies, storeService, log } = plane;
+  executors.begin(driver);
+  autoscaler.start();
+  provisioners.start();
+  metricSourceService.start();
+  remedies.start();
+  const stopStores = storeService.begin(driver, log);
+  const stopLooking = lookAtEachPool(driver, () => executors.look());
+  return () => {
+    stopStores();
+    stopLooking();
+  };
+}
