@@ -456,6 +456,7 @@ function executorService(options: ControlPlaneOptions, log: DriverLog, stores: S
     own,
     rules: { ...inventoryDefaults, ...options.inventory },
     log,
+    stores: stores.stores,
     retained,
     nowMs,
   });

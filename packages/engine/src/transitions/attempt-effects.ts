@@ -28,7 +28,8 @@ import type { NodeFailures } from "../usage/checkpoint-interval.ts";
 import { canResize } from "../cluster/holdings.ts";
 
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
-  const { spec, given } = revisionOf(workloadOf(world, attempt.workloadId), attempt);
+  const workload = workloadOf(world, attempt.workloadId);
+  const { spec, given } = revisionOf(workload, attempt);
   const everyMs = checkpointEveryMs(world, spec, attempt.workers);
   // Built without spreads if possible, because this is the most frequent effect.
   const launch = {
@@ -38,6 +39,7 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     workloadId: attempt.workloadId,
     task: attempt.task,
     number: attempt.number,
+    actor: workload.actor,
     spec,
     workers: attempt.workers,
     sequence: attempt.placedSequence,

@@ -122,6 +122,7 @@ export class ConformanceWorld {
       workloadId: workloadId(`w${this.#count}`),
       task: 0,
       number: 1,
+      actor: "tester",
       spec: { ...specOf(run, options, accelerators.length), ...imageOf(options.image ?? this.#subject.image) },
       workers: accelerators.map((set, rank) => ({ node: this.#nodeOf(rank), accelerators: set })),
       sequence: 100 + this.#count,

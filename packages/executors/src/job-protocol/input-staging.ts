@@ -6,9 +6,10 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
-import { artifactTitle, nameOfId, parseArtifactRef } from "@headroom/model";
+import { artifactTitle, parseArtifactRef } from "@headroom/model";
 import type { AttemptId, LaunchArtifact, LaunchGang, LossCause } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
+import { accessRefusal, ruleRefusal } from "./input-rules.ts";
 import type { NodeCache, StoreSet } from "@headroom/stores";
 
 export interface StagingSource {
@@ -126,7 +127,7 @@ export class InputStaging {
     for (const artifact of launch.artifacts ?? []) {
       const { name, version = name, digest = null } = artifact;
       const { here, uri } = this.#placeOf(artifact);
-      refuseRule(launch, artifact);
+      refuseAs(ruleRefusal(launch, artifact));
       if (uri !== null) this.#refuseAccess(launch, uri, artifact);
       artifacts.push({ ...artifact, path: uri === null ? here : await bring({ uri, name: version, digest }) });
     }
@@ -149,10 +150,8 @@ export class InputStaging {
   }
 
   /** The rights of the workload's team, and the rule of bytes that have none of their own. */
-  #refuseAccess({ spec }: LaunchGang, uri: string, artifact: LaunchArtifact | null): void {
-    const owner = artifact?.version === undefined ? null : nameOfId(artifact.version);
-    const version = owner === null ? null : { ...owner, rule: artifact?.rule };
-    const refusal = this.#source.stores.readingRefusal(uri, { team: spec.team, rule: spec.data?.rule, version });
+  #refuseAccess(launch: LaunchGang, uri: string, artifact: LaunchArtifact | null): void {
+    const refusal = accessRefusal(this.#source.stores, launch, uri, artifact);
     if (refusal === null) return;
     throw new StagingFailure(`${artifact?.version ?? uri} could not be staged. ${refusal}`, "inputs");
   }
@@ -215,13 +214,8 @@ function failureOf(error: unknown, name: string): StagingFailure {
   return new StagingFailure(`${name} could not be staged. ${message}`, cause);
 }
 
-/** Places admit data by its rule, so work that reads data with a rule must have the same rule. */
-function refuseRule({ spec }: LaunchGang, { name, version = name, rule }: LaunchArtifact): void {
-  if (rule === undefined || rule === spec.data?.rule) return;
-  throw new StagingFailure(
-    `${version} has the data rule ${rule}, and the workload ${spec.data?.rule === undefined ? "has none" : `has ${spec.data.rule}`}. Set data.rule: ${rule} in the workload, so that it runs only where this data may be.`,
-    "inputs",
-  );
+function refuseAs(refusal: string | null): void {
+  if (refusal !== null) throw new StagingFailure(refusal, "inputs");
 }
 
 /** A `file://` URI as a path; others as they are. */

@@ -5,6 +5,7 @@
 import type { ExecutorId } from "@headroom/model";
 import type { z } from "zod";
 import type { Executor } from "../executor.ts";
+import type { ReadingRules } from "../job-protocol/input-rules.ts";
 
 /** Facts that an opened executor gets from the control plane. */
 export interface ExecutorContext {
@@ -16,6 +17,8 @@ export interface ExecutorContext {
   onProblem(message: string): void;
   /** The text behind a reference to a secret (`file:/path` or `env:NAME`). Throws if it cannot be read. */
   secret(reference: string): string;
+  /** Rights and data rules of the declared stores. Absent: no stores are declared. */
+  readonly stores?: ReadingRules | undefined;
 }
 
 export interface ExecutorType {

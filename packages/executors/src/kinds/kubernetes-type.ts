@@ -15,6 +15,7 @@ export const kubernetesType: ExecutorType = executorType({
       settings,
       stateDir: context.directory,
       ...(token === undefined ? {} : { token: () => context.secret(token) }),
+      stores: context.stores,
       onProblem: (message) => context.onProblem(message),
     });
   },

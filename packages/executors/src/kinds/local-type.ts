@@ -53,6 +53,7 @@ export const localType: ExecutorType = executorType({
       accelerators: "declared",
       isolation,
       ...(imageDirs === undefined ? {} : { imageDirs }),
+      readingRules: context.stores,
       onProblem: (message) => context.onProblem(message),
     });
   },

@@ -13,6 +13,7 @@ export const slurmType: ExecutorType = executorType({
       id: context.id,
       settings,
       stateDir: context.directory,
+      stores: context.stores,
       onProblem: (message) => context.onProblem(message),
     });
   },

@@ -22,6 +22,7 @@ import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
+import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
@@ -46,6 +47,8 @@ export interface KubernetesExecutorOptions {
   readonly token?: () => string;
   readonly logFileMaxBytes?: number;
   readonly logFilesKept?: number;
+  /** Absent: no stores are declared. */
+  readonly stores?: ReadingRules | undefined;
   readonly onProblem?: (message: string) => void;
 }
 
@@ -123,7 +126,15 @@ class KubernetesExecutor implements Executor {
       filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
     };
     const onSilence = (detail: string): void => this.#tellSilence(detail);
-    this.#launcher = new PodLauncher({ ...shared, settings, installation, log, watch: this.#watch, onSilence });
+    this.#launcher = new PodLauncher({
+      ...shared,
+      settings,
+      installation,
+      log,
+      watch: this.#watch,
+      stores: options.stores,
+      onSilence,
+    });
     this.#tidier = new PodTidier({ ...shared, keepPodsMs: settings.keepPodsMs });
   }
 

@@ -12,6 +12,8 @@ import type { Inspection } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../job-protocol/checkpoint-request.ts";
+import type { ReadingRules } from "../job-protocol/input-rules.ts";
+import { refuseInputs } from "../job-protocol/input-rules.ts";
 import { voidAttempt } from "../job-protocol/lost-attempt.ts";
 import { requestStop } from "../job-protocol/stop-request.ts";
 import { makeAttemptDirectories } from "../job-protocol/attempt-directories.ts";
@@ -38,6 +40,8 @@ export interface LauncherSetup extends EnvironmentSetup {
   readonly isolation: Isolation;
   /** `null`: no stores are declared for this executor. */
   readonly staging: InputStaging | null;
+  /** Rules of inputs where nothing is staged. Absent: no stores are declared. */
+  readonly readingRules?: ReadingRules | undefined;
   /** `null`: no stores are declared for this executor. */
   readonly drain: CheckpointDrain | null;
   /** `null`: this machine runs no images. */
@@ -126,7 +130,10 @@ export class Launcher {
 
   async #stage(effect: LaunchGang, name: string): Promise<PreparedLaunch> {
     const { staging, drain, homeDir } = this.#setup;
-    if (staging === null || drain === null) return { launch: effect, staged: [], resume: null };
+    if (staging === null || drain === null) {
+      refuseInputs(effect, this.#setup.readingRules);
+      return { launch: effect, staged: [], resume: null };
+    }
     const { also: resume, ...staged } = await staging.stage(effect, name, (bring) =>
       effect.resume === undefined
         ? Promise.resolve(null)
@@ -236,7 +243,7 @@ interface GivenUp {
 }
 
 function giveUpOf(error: unknown): GivenUp {
-  if (error instanceof RefusedGang) return { detail: `${error.message}.`, cause: "records" };
+  if (error instanceof RefusedGang) return { detail: `${error.message}.`, cause: error.lossCause };
   if (!(error instanceof StagingFailure))
     return { detail: `It could not be launched: ${error instanceof Error ? error.message : String(error)}.` };
   return { detail: error.message, ...(error.lossCause === null ? {} : { cause: error.lossCause }) };

@@ -1,6 +1,7 @@
 /** Options of the executor for this machine. Every field except `homeDir` has a default. */
 import type { ExecutorId } from "@headroom/model";
 import type { StoreSet } from "@headroom/stores";
+import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import type { IsolationMode } from "../executor.ts";
 
 export const LOCAL_EXECUTOR_ID: ExecutorId = "local";
@@ -48,6 +49,8 @@ export interface LocalExecutorOptions {
   readonly imageDirs?: readonly string[];
   /** Stores from which inputs are staged. Absent: none; paths and URIs are passed on as they are. */
   readonly stores?: StoreSet;
+  /** Rights and data rules of inputs that are passed on as they are. Absent: those of `stores`, else none. */
+  readonly readingRules?: ReadingRules | undefined;
   /**
    * Boot id for tests: attempts that were launched under another boot id count as interrupted by a reboot. Default: the
    * kernel's boot id.

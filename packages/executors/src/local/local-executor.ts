@@ -31,7 +31,7 @@ import type {
 import { ToolRunner } from "../readings/run-tool.ts";
 import { findAccelerators } from "./accelerators.ts";
 import type { FoundAccelerator } from "./accelerators.ts";
-import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles, LogLimits } from "../job-protocol/attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { AttemptMonitor } from "./attempt-monitor.ts";
@@ -157,13 +157,11 @@ class LocalExecutor implements Executor {
     this.#resizer = new Resizer({ ...shared, staging: this.#staging });
     this.#launcher = new Launcher({
       ...shared,
-      log: {
-        fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
-        filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
-      },
+      log: logLimits(options),
       slots: this.#slots,
       isolation: this.#isolation,
       staging: this.#staging,
+      readingRules: options.readingRules,
       drain: this.#drain,
       images: podman === null ? null : new LocalImages(homeDir, podman),
     });
@@ -448,3 +446,8 @@ function countWorkers({ recordsDir }: AttemptFiles): number {
     return 0;
   }
 }
+
+const logLimits = ({ logFileMaxBytes, logFilesKept }: LocalExecutorOptions): LogLimits => ({
+  fileMaxBytes: logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
+  filesKept: Math.max(2, logFilesKept ?? LOG_FILES_KEPT),
+});

@@ -23,6 +23,7 @@ import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { partFiles, partsOf, usageByRank, workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
+import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
@@ -45,6 +46,8 @@ export interface SlurmExecutorOptions {
   readonly stateDir: string;
   readonly logFileMaxBytes?: number;
   readonly logFilesKept?: number;
+  /** Absent: no stores are declared. */
+  readonly stores?: ReadingRules | undefined;
   readonly onProblem?: (message: string) => void;
 }
 
@@ -126,6 +129,7 @@ class SlurmExecutor implements Executor {
       },
       watch: this.#watch,
       nodes: () => this.#nodes(),
+      stores: options.stores,
       onProblem: (message) => this.#problem(message),
     });
   }

@@ -14,6 +14,8 @@ export interface LaunchGang {
   readonly workloadId: WorkloadId;
   readonly task: number;
   readonly number: number;
+  /** The submitting user. Executors that run work as users of another system map it. */
+  readonly actor: string;
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
   /** Artifacts of other workloads for which this workload waited, and versions that it uses. Absent: none. */

@@ -4,7 +4,7 @@
  */
 import path from "node:path";
 import type { ExecutorId } from "@headroom/model";
-import type { Executor, ExecutorDeclaration, ExecutorType } from "@headroom/executors";
+import type { Executor, ExecutorContext, ExecutorDeclaration, ExecutorType } from "@headroom/executors";
 import { OperationalError, makeDirectory } from "@headroom/platform";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { CommandRequest, Driver } from "../driver/driver.ts";
@@ -24,6 +24,8 @@ export interface ExecutorServiceOptions {
   readonly own: readonly RetainingExecutor[];
   readonly rules: InventoryRules;
   readonly log: DriverLog;
+  /** Rights and data rules of the declared stores. Absent: no stores are declared. */
+  readonly stores?: ExecutorContext["stores"];
   retained(executor: Executor): RetainingExecutor;
   nowMs(): number;
 }
@@ -241,6 +243,7 @@ export class ExecutorService {
       directory: path.join(above, name),
       onProblem: (message) => log.warn(`executor ${name}: ${message}`),
       secret: readSecret,
+      stores: this.#options.stores,
     });
     if (inner.id !== name) throw new Error(`the type ${type.name} opened an executor with the id ${inner.id}`);
     const executor = retained(inner);

@@ -12,6 +12,7 @@ function launch(id: string, nodes: readonly string[] = ["n1"]): LaunchGang {
     workloadId: workloadId("w1"),
     task: 0,
     number: 1,
+    actor: "tester",
     spec: { gang: {} } as LaunchGang["spec"],
     workers: nodes.map((node) => ({ node: nodeId(node), accelerators: "0" })),
     sequence: 1,

@@ -22,6 +22,7 @@ function launchOf(
     workloadId: workloadId("w12"),
     task: 0,
     number: 1,
+    actor: "tester",
     sequence: 7,
     workers: Array.from({ length: workers }, () => ({ node: nodeId("kube-a"), accelerators: "0-1" })),
     spec: {

@@ -13,6 +13,8 @@ import { taskDirName } from "../../job-protocol/attempt-names.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
+import type { ReadingRules } from "../../job-protocol/input-rules.ts";
+import { refuseInputs } from "../../job-protocol/input-rules.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
@@ -43,6 +45,8 @@ export interface PodLauncherSetup {
   readonly watch: GangWatch;
   /** Files of a job: in the shared directory, if there is one. */
   readonly jobFiles: (files: AttemptFiles) => AttemptFiles;
+  /** Absent: no stores are declared. */
+  readonly stores?: ReadingRules | undefined;
   readonly onProblem: (message: string) => void;
   /** Called before attempts are given back because the cluster does not answer. */
   readonly onSilence: (detail: string) => void;
@@ -89,7 +93,10 @@ export class PodLauncher {
     if (state.kind === "absent" || state.kind === "unclaimed") {
       this.#effects.set(name, effect);
       try {
-        if (state.kind === "absent") await this.#recordLaunch(files, effect);
+        if (state.kind === "absent") {
+          refuseInputs(effect, this.#setup.stores);
+          await this.#recordLaunch(files, effect);
+        }
       } catch (error) {
         return this.#cannotLaunch(files, effect, error);
       }
@@ -216,7 +223,7 @@ export class PodLauncher {
     const { watch } = this.#setup;
     const detail = `It could not be launched: ${messageOf(error)}.`;
     if (error instanceof RefusedGang) {
-      recordLost(files, { detail, cause: "records" });
+      recordLost(files, { detail, cause: error.lossCause });
       watch.track(effect.attemptId, files);
       return;
     }

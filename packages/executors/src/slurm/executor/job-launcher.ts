@@ -8,6 +8,8 @@ import { syncDirectory } from "../../job-protocol/attempt-files.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
+import type { ReadingRules } from "../../job-protocol/input-rules.ts";
+import { refuseInputs } from "../../job-protocol/input-rules.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
@@ -39,6 +41,8 @@ export interface JobLauncherSetup {
   readonly watch: AttemptWatch;
   /** Nodes of the last inventory; the inventory is read if there is none. */
   readonly nodes: () => Promise<ReadonlyMap<NodeId, ClusterNode>>;
+  /** Absent: no stores are declared. */
+  readonly stores?: ReadingRules | undefined;
   readonly onProblem: (message: string) => void;
 }
 
@@ -62,6 +66,7 @@ export class JobLauncher {
     if (state.kind === "absent" || state.kind === "unclaimed") {
       this.#effects.set(name, effect);
       try {
+        if (state.kind === "absent") refuseInputs(effect, this.#setup.stores);
         const shares = sharesOf(effect, await this.#setup.nodes());
         if (state.kind === "absent") await this.#recordLaunch(files, effect, shares);
       } catch (error) {
@@ -179,7 +184,7 @@ export class JobLauncher {
       else if (known.kind === "unclaimed") voidAttempt(files, `It could not be launched: ${detail}.`);
       return;
     }
-    recordLost(files, { detail: `${detail}.`, cause: "records" });
+    recordLost(files, { detail: `${detail}.`, cause: error.lossCause });
     this.#setup.watch.track(effect.attemptId, files);
   }
 

@@ -44,6 +44,7 @@ function launch(
     workloadId: workloadId("w1"),
     task: 0,
     number: 1,
+    actor: "tester",
     spec,
     workers: workers.map(([name, accelerators]) => ({ node: nodeId(`slurm-${name}`), accelerators })),
     sequence: 1,
