@@ -9,7 +9,7 @@ export { causesOf, type Cause } from "./drift/causes.ts";
 export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/deviations.ts";
 export type { NodeProfile } from "./drift/profile.ts";
 export { SlowNodes, type SlowNode, type StepTime } from "./peers/slow-nodes.ts";
-export { domainOfKey, type FailureDomain } from "./incidents/domains.ts";
+export { domainOfKey } from "./incidents/domains.ts";
 export type { Failure, HitAttempt, IncidentRecord } from "./incidents/failure.ts";
 export { IncidentFold, type IncidentFacts } from "./incidents/incident-fold.ts";
 export { plantedNode, plantedTrial } from "./incidents/planted-incidents.ts";

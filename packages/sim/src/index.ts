@@ -15,6 +15,7 @@ export * from "./estimate/trace-starts.ts";
 export * from "./estimate/validate-starts.ts";
 export * from "./executor/simulated-executor.ts";
 export type { PlannedCheckpoint, RunPlan } from "./executor/run-plan.ts";
+export * from "./faults/domain-faults.ts";
 export * from "./faults/exponential.ts";
 export * from "./faults/fault-plan.ts";
 export * from "./metrics/result.ts";

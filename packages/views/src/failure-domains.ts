@@ -3,8 +3,8 @@
  * racks and power feeds. A domain is named alone (`leaf-2`), or with its level if the name alone is ambiguous
  * (`rack=r7`).
  */
-import type { Node, NodeId } from "@headroom/model";
-import type { ReadonlyState } from "@headroom/engine";
+import { failureDomainsOf } from "@headroom/model";
+import type { FailureDomainNodes as Domain, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 
@@ -15,11 +15,11 @@ export interface DomainName {
   readonly name: string;
 }
 
-interface Domain {
-  readonly level: string;
-  /** Path from the site on, for domains of the fabric. */
-  readonly path: readonly string[];
-  readonly nodes: NodeId[];
+/** The fleet whose domains are named: the state of an engine, or a declared fleet. */
+export interface NamedFleet {
+  readonly nodes: ReadonlyMap<NodeId, NodeSpec>;
+  readonly pools: ReadonlyMap<string, Pool>;
+  readonly sites: ReadonlyMap<string, Site>;
 }
 
 /** Maximum number of names that a refusal lists. */
@@ -29,34 +29,16 @@ const NAMES_SHOWN_MAX = 12;
  * Ids of the nodes in the domains, each once, in the order in which nodes joined. Throws `unknownDomain` with the
  * nearest names.
  */
-export function nodesOfDomains(state: ReadonlyState, wanted: readonly DomainName[]): readonly NodeId[] {
+export function nodesOfDomains(fleet: NamedFleet, wanted: readonly DomainName[]): readonly NodeId[] {
   if (wanted.length === 0) return [];
-  const domains = domainsOf(state);
+  const domains = domainsOf(fleet);
   const lost = new Set(wanted.flatMap((each) => domainNamed(domains, each).nodes));
-  return [...state.nodes.keys()].filter((id) => lost.has(id));
+  return [...fleet.nodes.keys()].filter((id) => lost.has(id));
 }
 
-function domainsOf(state: ReadonlyState): readonly Domain[] {
-  const known = new Map<string, Domain>();
-  const add = (node: Node, level: string, path: readonly string[]): void => {
-    const key = JSON.stringify([level, path]);
-    const domain = known.get(key);
-    if (domain === undefined) known.set(key, { level, path, nodes: [node.id] });
-    else domain.nodes.push(node.id);
-  };
-  for (const node of state.nodes.values()) {
-    add(node, "node", [node.id]);
-    add(node, "pool", [node.pool]);
-    const siteName = state.pools.get(node.pool)?.site;
-    if (siteName !== undefined) {
-      add(node, "site", [siteName]);
-      const levels = state.sites.get(siteName)?.fabricLevels ?? [];
-      for (const [depth, level] of levels.entries()) add(node, level, [siteName, ...node.fabric.slice(0, depth + 1)]);
-    }
-    for (const [key, value] of Object.entries(node.labels ?? {})) add(node, key, [value]);
-  }
-  return [...known.values()];
-}
+/** An executor is no failure domain that a user names: its silence loses no node. */
+const domainsOf = ({ nodes, pools, sites }: NamedFleet): readonly Domain[] =>
+  failureDomainsOf({ nodes: nodes.values(), pools, sites }).filter(({ level }) => level !== "executor");
 
 function domainNamed(domains: readonly Domain[], { level, name }: DomainName): Domain {
   const ofLevel = level === undefined ? domains : domains.filter((each) => each.level === level);

@@ -2,7 +2,8 @@
 import { domainOfKey } from "@headroom/health";
 
 export { IncidentFold } from "@headroom/health";
-import type { Failure, FailureDomain, HitAttempt, IncidentFacts, IncidentRecord } from "@headroom/health";
+import type { FailureDomain } from "@headroom/model";
+import type { Failure, HitAttempt, IncidentFacts, IncidentRecord } from "@headroom/health";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Incident, IncidentQuery, Page } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";

@@ -18,6 +18,7 @@ export * from "./event-sentence.ts";
 export { executorPhase, executorUse, NO_EXECUTOR_USE } from "./executor-view.ts";
 export * from "./event-title.ts";
 export { closedByText, teamSharesOf, stopReasonText, type TeamShareChange } from "./eviction-text.ts";
+export { nodesOfDomains, type DomainName, type NamedFleet } from "./failure-domains.ts";
 export * from "./fleet-view.ts";
 export { findingsView } from "./finding-view.ts";
 export { findWaste } from "./idle-resources.ts";

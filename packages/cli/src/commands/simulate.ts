@@ -5,6 +5,8 @@ import type { SimulateOptions } from "../simulate/run-simulate.ts";
 const details = `Traces: itp:FILE, openb:NODES,PODS, swf:FILE, sacct:FILE, generated:jobs=N,load=L[,seed=S]
         [,duration=MIN..MAX (seconds)][,gangs=SIZE*WEIGHT+SIZE*WEIGHT…]
 Faults: --faults mtbf=30d,repair=2h,notice=2m,failures=1%   (each part may be left out)
+        --faults leaf=90d,rack=365d,feed=730d   (whole failure domains: a level of the fabric, pool, site, or a label of the nodes)
+        --lose leaf-3@10h+30m   (lost 10 hours after the first submission, for 30 minutes)
 On the nodes of --fleet a job that is larger than a node is a gang of like workers, as few as can be. It belongs to the team
 of the files that its account means (sacct: Account, swf: group), by path or last name, else to a team trace of its own.
 
@@ -55,7 +57,14 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     },
     {
       flags: "--faults <rates>",
-      description: "simulate faults: rates at which nodes are lost and attempts fail (default: none)",
+      description:
+        "simulate faults: rates at which nodes and failure domains are lost, and attempts fail (default: none)",
+    },
+    {
+      flags: "--lose <loss>",
+      description:
+        "lose a node, switch, rack, power feed, pool or site at a time, as NAME@TIME+DURATION; can be repeated (default: none)",
+      repeatable: true,
     },
     { flags: "--startup <duration>", description: "delay from the placement of work until it runs (default: 0s)" },
     {

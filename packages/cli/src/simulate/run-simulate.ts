@@ -9,8 +9,9 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { namedPolicy } from "../documents/policy-file.ts";
 import type { Terminal } from "../terminal.ts";
-import { decimal, duration, rate, settings, wholeNumber } from "./amount-options.ts";
+import { decimal, duration, wholeNumber } from "./amount-options.ts";
 import type { DeclaredDocuments } from "./declared-documents.ts";
+import { faultsOf } from "./fault-options.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { reportPage } from "./report-page.ts";
 import { resultLines } from "./result-text.ts";
@@ -26,6 +27,7 @@ export interface SimulateOptions {
   readonly demand?: string;
   readonly seeds?: string;
   readonly faults?: string;
+  readonly lose?: readonly string[];
   readonly startup?: string;
   readonly walltimes?: string;
   readonly skipBroken?: true;
@@ -60,7 +62,6 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
     throw new CliError("--gpus and --fleet both say on what to run: give one of them", exitCode.usage);
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
-  const faults = options.faults === undefined ? null : faultsOf(options.faults, seed);
   const walltimes = walltimesOf(options.walltimes ?? "actual");
   const policies = await chosenPolicies(options.policy ?? "default", presets, terminal);
   const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
@@ -72,6 +73,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const request = { sim, name: options.trace, workingDirectory, gpus: size, seed, skipBroken, timeless: false };
   const loaded = loadTrace(request);
   const { fleet, trace } = whereToRun(sim, { loaded, gpus, declared });
+  const faults = await faultsOf({ faults: options.faults, lose: options.lose, seed, fleet });
   const progress = new ProgressLine(terminal.stderr);
   const reports: SimulationReport[] = [];
   for (const policy of policies) {
@@ -117,7 +119,7 @@ function whereToRun(
 }
 
 /** Options without an effect if the work has no times. */
-const timedOptions = ["gpus", "fleet", "faults", "startup", "walltimes", "html"] as const;
+const timedOptions = ["gpus", "fleet", "faults", "lose", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
 
@@ -207,21 +209,6 @@ async function chosenPolicies(
   return Promise.all(
     text.split(",").map(async (named) => presets.get(named) ?? enginePolicy(await namedPolicy(named, known, terminal))),
   );
-}
-
-function faultsOf(text: string, seed: number): FaultOptions {
-  const given = settings(text, "--faults", ["mtbf", "repair", "failures", "notice"]);
-  const meanUp = given.get("mtbf");
-  const meanDown = given.get("repair");
-  const failures = given.get("failures");
-  const notice = given.get("notice");
-  return {
-    seed,
-    nodeMeanUpMs: meanUp === undefined ? null : duration(meanUp, "--faults: mtbf"),
-    nodeMeanDownMs: duration(meanDown ?? "1h", "--faults: repair"),
-    attemptFailuresPer10000: failures === undefined ? 0 : rate(failures, "--faults: failures"),
-    ...(notice === undefined ? {} : { nodeNoticeMs: duration(notice, "--faults: notice") }),
-  };
 }
 
 /** This check runs before the simulation, so that a wrong path does not cost an hour of simulation. */

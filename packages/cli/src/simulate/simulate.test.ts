@@ -18,6 +18,10 @@ beforeAll(() => {
   const pods = ["name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time"];
   writeFileSync(path.join(folder, "pods.csv"), [...pods, "p,1000,1024,1,500,,0,", "q,1000,1024,1,1000,,0,"].join("\n"));
   writeFileSync(path.join(folder, "endless.csv"), "x".repeat(3 << 20));
+  const places = [1, 2, 3, 4].map((at) => `p-${at}: { leaf: leaf-${at % 2}, shelf: ${at < 3 ? "a" : "b"} }`);
+  const pool = `name: p, executor: simulated, accelerator: H, nodes: 4, perNode: 4, nodeLabels: { ${places.join(", ")} }`;
+  const leaves = `kind: fleet\nsites: [{ name: dc, fabric: [leaf, node], pools: [{ ${pool} }] }]\n`;
+  writeFileSync(path.join(folder, "leaves.yaml"), leaves);
 });
 afterAll(() => {
   rmSync(folder, { recursive: true });
@@ -178,6 +182,22 @@ describe("headroom simulate", () => {
     const { stdout } = await simulate(...args, "--faults", "mtbf=12h,repair=10m,failures=20%");
     expect((JSON.parse(stdout) as { attempts: number }).attempts).toBeGreaterThan(40);
   });
+
+  it("loses whole failure domains, at random and at stated times", async () => {
+    const work = ["--fleet", "leaves.yaml", "--trace", "generated:jobs=40,load=0.5,duration=6000..9000", "--json"];
+    const attempts = async (...faults: string[]): Promise<number> => {
+      const { code, stdout, stderr } = await simulate(...work, ...faults);
+      expect([code, stderr]).toEqual([0, ""]);
+      return (JSON.parse(stdout) as { attempts: number }).attempts;
+    };
+    expect(await attempts()).toBe(40);
+    expect(await attempts("--lose", "leaf-1@2h+30m", "--lose", "shelf=a@4h+10m")).toBeGreaterThan(41);
+    expect(await attempts("--faults", "leaf=1h,repair=10m")).toBeGreaterThan(60);
+    const lost = await simulate(...work, "--lose", "leaf-9@2h+30m");
+    expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("There is no node, site, pool, switch")]);
+    const unknown = await simulate(...work, "--faults", "spine=1h");
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("leaf=…, shelf=…, pool=…, site=…")]);
+  });
 });
 
 describe("headroom simulate --demand", () => {
@@ -234,6 +254,7 @@ describe("a bad trace or option", () => {
     [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "mtbf=soon"], "--faults: mtbf: expected a duration"],
     [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "failures=200%"], "--faults: failures: expected a share"],
     [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "gremlins=1"], "--faults: expected mtbf="],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--lose", "pool"], "--lose pool: write NAME@TIME+DURATION"],
     [["--gpus", "4", "--trace", "generated:jobs=0"], "--trace generated: jobs: expected a whole number"],
     [["--gpus", "4", "--trace", "generated:jobs=5,load=1e9"], "--trace generated: load: expected a number"],
     [["--gpus", "4", "--trace", "generated:jobs=5,duration=9..3"], "--trace generated: duration"],

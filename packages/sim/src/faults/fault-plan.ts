@@ -3,7 +3,7 @@
  * the entity, so that a fork of a run has the same faults.
  */
 import { hashText } from "@headroom/model";
-import type { LaunchGang } from "@headroom/model";
+import type { LaunchGang, NodeId } from "@headroom/model";
 import { drawBelow, drawExponential } from "./exponential.ts";
 import type { RunPlan } from "../executor/run-plan.ts";
 
@@ -17,6 +17,26 @@ export interface FaultOptions {
   readonly nodeNoticeMs?: number;
   /** Number of failing attempts in every 10,000. */
   readonly attemptFailuresPer10000: number;
+  /** Levels of failure domains that are lost as a whole; absent: none. */
+  readonly levels?: readonly LevelFaults[];
+  /** Losses at stated times; absent: none. */
+  readonly losses?: readonly StatedLoss[];
+}
+
+/** Random losses of whole failure domains of one level. */
+export interface LevelFaults {
+  /** A level of the fabric such as `leaf`, `pool`, `site`, or the name of a label such as `rack` or `feed`. */
+  readonly level: string;
+  /** Mean time in ms between losses of one domain of the level. */
+  readonly meanUpMs: number;
+}
+
+/** Nodes that are lost at one instant and return at one instant. */
+export interface StatedLoss {
+  readonly nodes: readonly NodeId[];
+  /** Time in ms from the first submission. */
+  readonly atMs: number;
+  readonly forMs: number;
 }
 
 export interface NodeFaults {

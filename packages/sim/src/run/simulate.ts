@@ -1,6 +1,7 @@
 /** Runs a trace under a policy, from the first submission to the last end, and computes its metrics. */
 import { commandId, teamName } from "@headroom/model";
 import type { Command, GangSpec, LaunchGang, Policy, RetrySpec, Team, TeamName, WorkloadSpec } from "@headroom/model";
+import { domainFaults } from "../faults/domain-faults.ts";
 import { faultyPlan, seededNodeFaults, type FaultOptions } from "../faults/fault-plan.ts";
 import { TraceMetrics } from "../metrics/trace-metrics.ts";
 import { summarise, type SimulationResult } from "../metrics/result.ts";
@@ -130,6 +131,7 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
       },
     },
     nodeFaults: faults === null ? null : seededNodeFaults(faults),
+    domainFaults: faults === null ? [] : domainFaults(faults, fleet),
     observer: new TraceMetrics({ jobs, startAtMs, jobOf }),
   });
 }

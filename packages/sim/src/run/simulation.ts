@@ -14,6 +14,7 @@ import {
   SimulatedExecutor,
   type SimulatedExecutorOptions,
 } from "../executor/simulated-executor.ts";
+import type { DomainFaults } from "../faults/domain-faults.ts";
 import type { NodeFaults } from "../faults/fault-plan.ts";
 import { Playout, type PlayoutArrivals, type PlayoutLimit } from "../playout/playout.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
@@ -57,6 +58,8 @@ export interface SimulationOptions<Observer extends SimulationObserver> {
   readonly executor: SimulatedExecutorOptions;
   /** `null`: no node is ever lost. */
   readonly nodeFaults: NodeFaults | null;
+  /** Nodes that are lost together; absent: none. */
+  readonly domainFaults?: readonly DomainFaults[];
   readonly observer: Observer;
   /** Constructor of engines; absent: the real engine. Tests of the checkers pass engines with planted bugs. */
   readonly engines?: EngineSource;
@@ -259,10 +262,10 @@ function restored({ engines }: { readonly engines?: EngineSource }, engine: Engi
 }
 
 function partsOf<Observer extends SimulationObserver>(options: SimulationOptions<Observer>, engine: Engine): Parts {
-  const { fleet, nodeFaults, executor, startAtMs } = options;
+  const { fleet, nodeFaults, domainFaults = [], executor, startAtMs } = options;
   const queue = new EventQueue();
   const simulated = new SimulatedFleet(
-    { nodes: fleet.nodes, nodeFaults },
+    { nodes: fleet.nodes, nodeFaults, domainFaults },
     queue,
     new SimulatedExecutor(executor, queue),
   );

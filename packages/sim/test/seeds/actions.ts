@@ -2,6 +2,7 @@
 import { PROPOSAL_KINDS, attemptId, commandId, nodeId, rulesOf, usualProposalRules, workloadId } from "@headroom/model";
 import type { Command, Input, NodeSpec, WorkloadChanges, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
+import { LostDomains, type DomainChange } from "./domains.ts";
 import type { Luck } from "./luck.ts";
 import { proposalCommand } from "./proposals.ts";
 import { orderCommand } from "./orders.ts";
@@ -35,6 +36,7 @@ export class Actions {
   readonly #luck: Luck;
   readonly #world: World;
   readonly #salt: string;
+  readonly #domains: LostDomains;
   #count = 0;
   #removals = 0;
   #orders = 0;
@@ -47,6 +49,7 @@ export class Actions {
     this.#luck = luck;
     this.#world = world;
     this.#salt = salt;
+    this.#domains = new LostDomains(world.fleet);
   }
 
   /** One to four actions at one instant. */
@@ -75,7 +78,17 @@ export class Actions {
     const foreign = foreignWork(this.#luck.aside(`foreign ${this.#count} ${state.nowMs}`), state);
     for (const more of [planned, notice, changed, removal, ordered, proposed, scaled, silenced, foreign])
       if (more !== null) inputs.push(more);
-    return { inputs, dies, returns };
+    const together = this.#domain(state);
+    inputs.push(...together.inputs);
+    return { inputs, dies: [...dies, ...together.dies], returns: [...returns, ...together.returns] };
+  }
+
+  #domain(state: ReadonlyState): DomainChange {
+    if (!this.#world.losesDomains) return { inputs: [], dies: [], returns: [] };
+    return this.#domains.next(this.#luck.aside(`domain ${this.#count} ${state.nowMs}`), state, (id) => {
+      const declared = this.#world.fleet.nodes.find((node) => node.id === id);
+      return declared === undefined ? null : currentSpec(state, declared);
+    });
   }
 
   /** Removes everything that prevents waiting work from running. */

@@ -9,6 +9,7 @@ import type { Effect, EndpointScale, Event, Input, Nomination } from "@headroom/
 import type { EngineSource } from "@headroom/sim";
 import { view, withAttempts, withSpecs, type PlantedBug } from "./bent-views.ts";
 import { plantedInBounds } from "./planted-in-bounds.ts";
+import { plantedLosses } from "./planted-losses.ts";
 
 export function plantedEngines(bug: PlantedBug): EngineSource {
   return {
@@ -393,4 +394,5 @@ export const plantedBugs: readonly PlantedBug[] = [
     bendState: (state) => view(state, { nominations: new Map() }),
   },
   ...plantedInBounds,
+  ...plantedLosses,
 ];

@@ -39,6 +39,7 @@ export type Feature =
   | "consolidation"
   | "defragmentation"
   | "nodeLoss"
+  | "domainLoss"
   | "removal"
   | "orderFilled"
   | "proposalScored"
@@ -153,6 +154,7 @@ class Watch extends Checkers {
   override onRound(round: SimulatedRound): void {
     super.onRound(round);
     for (const event of round.ready.events) this.#note(round, event);
+    if (round.ready.events.filter(({ kind }) => kind === "nodeLost").length > 1) this.features.add("domainLoss");
   }
 
   #note({ engine: { state } }: SimulatedRound, event: Event): void {

@@ -55,6 +55,7 @@ const everyFeature: readonly Feature[] = [
   "consolidation",
   "defragmentation",
   "nodeLoss",
+  "domainLoss",
   "removal",
   "orderFilled",
   "proposalScored",

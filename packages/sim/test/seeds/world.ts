@@ -5,6 +5,7 @@
 import { gangOfGroups, hashText, nodeId, poolName, siteName, teamName } from "@headroom/model";
 import type { NodeSpec, FabricSpec, TaskGroup, GangSpec, Policy, Pool, Team, WorkloadSpec } from "@headroom/model";
 import type { FleetSpec } from "@headroom/sim";
+import { withFeeds } from "./domains.ts";
 import type { Luck } from "./luck.ts";
 import { randomBudget } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";
@@ -36,6 +37,8 @@ export interface World {
   readonly hasBudgets: boolean;
   /** Whether nodes sometimes get notices. */
   readonly hasNotices: boolean;
+  /** Whether failure domains are lost and return as a whole. */
+  readonly losesDomains: boolean;
 }
 
 /**
@@ -59,9 +62,11 @@ export function randomWorld(luck: Luck, salt: string): World {
   const fleet = luck.aside("data").chance(25)
     ? randomPlaces(luck.aside("places of data"), randomFleet(luck, salt))
     : randomFleet(luck, salt);
+  const losesDomains = luck.aside("domains").chance(30);
+  const shaped = hasParts ? divided(fleet) : fleet;
   return {
     heedsNames,
-    fleet: withHotSpares(luck.aside("spares"), hasParts ? divided(fleet) : fleet),
+    fleet: withHotSpares(luck.aside("spares"), losesDomains ? withFeeds(luck.aside("feeds"), shaped) : shaped),
     teams: randomTeams(luck, salt, hasBudgets),
     policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
@@ -77,6 +82,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     hasCalendar: luck.aside("calendar").chance(25),
     hasBudgets,
     hasNotices: luck.aside("notices").chance(20),
+    losesDomains,
   };
 }
 
