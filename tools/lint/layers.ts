@@ -41,7 +41,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   lineage: pure("pure", ["model"]),
   "model-files": pure("pure", []),
   metrics: pure("pure", [], ["pbf", "zod"]),
-  autoscale: pure("pure", ["perf", "routing", "sim"]),
+  autoscale: pure("pure", ["model", "perf", "protocol", "routing", "sim"]),
   usage: pure("pure", ["model", "engine"], ["zod"]),
   plan: pure("pure", ["model"], ["highs", "zod"]),
   spec: pure("pure", [], ["croner", "zod"]),
@@ -77,7 +77,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "declared",
   ),
   mcp: shell(["protocol"], "declared"),
-  console: shell(["protocol", "views", "model", "engine", "explain", "sim", "perf", "usage"], "declared"),
+  console: shell(["protocol", "views", "model", "engine", "explain", "sim", "autoscale", "perf", "usage"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
     "benchmark",

@@ -1,8 +1,12 @@
 /**
  * How many replicas an endpoint needs: rules that decide it (`policies/`), a simulation of an endpoint whose replicas
  * come and go (`simulation/`), and the offline optimum to compare them with (`offline/`). `rollouts/`: whether a new
- * revision is worse than the one before. Pure. Start with `contract.ts`.
+ * revision is worse than the one before. `control/`: decisions on live endpoints, from reports of gateways to commands of the
+ * engine. Pure. Start with `contract.ts`.
  */
+export { LoadReports, SILENT_AFTER_MS, type TotalLoad } from "./control/load-reports.ts";
+export { RolloutControl, type JudgedRollout, type SteerCommand } from "./control/rollout-control.ts";
+export { scaledEndpoint, ScalingControl, type ScaleCommand, type ScaledEndpoint } from "./control/scaling-control.ts";
 export { ReplicaCapacity, type Objectives, type Traffic } from "./capacity.ts";
 export { compareScalers, type Comparison } from "./compare.ts";
 export type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from "./contract.ts";

@@ -67,6 +67,16 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await expect.poll(() => clock.textContent()).not.toBe(before);
   });
 
+  it("shows an endpoint that follows traffic, with a rollout and the reasons of its decisions", async () => {
+    const page = await open("/endpoints");
+    const row = page.getByRole("table", { name: "Endpoints" }).getByRole("row").filter({ hasText: "chat" });
+    await expectShown(row.getByText(/(?:rolling|paused)|follows traffic/).first());
+    await row.getByRole("link", { name: "chat" }).click();
+    const decisions = page.getByRole("list", { name: "Decisions, the newest first" });
+    await expectShown(decisions.getByText(/autoscaler set \d replicas?: /).first());
+    await expectShown(decisions.getByText(/revision/i).first());
+  });
+
   it("opens a node from the map by the keyboard, drains it and puts it back to work", async () => {
     const page = await open("/");
     const map = page.getByRole("application", { name: "Fleet map" });

@@ -11,7 +11,7 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/queue": (page) => rowsOf(page, "Queue"),
   "/workloads": (page) => rowsOf(page, "Workloads"),
   "/workloads/new": (page) => page.getByLabel("Name"),
-  "/endpoints": (page) => page.getByText("There are no endpoints"),
+  "/endpoints": (page) => rowsOf(page, "Endpoints"),
   "/pipelines": (page) => page.getByText("There are no pipelines"),
   "/health": (page) => page.getByRole("table", { name: "Comparable sets of nodes" }).locator("[data-row]").first(),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),

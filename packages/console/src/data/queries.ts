@@ -1,6 +1,6 @@
 /** Queries of the pages. An answer stays valid until an event invalidates it (`live/`), so nothing here polls. */
-import type { HeadroomClient, Node, NodeReadings, Team } from "@headroom/protocol";
-import { queryOptions } from "@tanstack/react-query";
+import type { Endpoint, HeadroomClient, Node, NodeReadings, Team } from "@headroom/protocol";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 /** Maximum page size of the API. */
 const PAGE_LIMIT = 500;
@@ -293,6 +293,14 @@ export const endpointsQuery = (client: HeadroomClient) =>
     queryKey: ["endpoints"],
     queryFn: ({ signal }) => client.endpoints({ signal }),
     refetchInterval: ENDPOINTS_EVERY_MS,
+  });
+
+/** Events of an endpoint. They are read again when its number of replicas or its rollout changed. */
+export const decisionsQuery = (client: HeadroomClient, { workloadId, lastChange, revision, rollout }: Endpoint) =>
+  queryOptions({
+    queryKey: ["decisions", workloadId, lastChange.atMs, revision, rollout?.number, rollout?.step, rollout?.phase],
+    queryFn: ({ signal }) => client.workloadHistory(workloadId, {}, { signal }),
+    placeholderData: keepPreviousData,
   });
 
 /** Predicted and measured steps of the workload's attempts. */

@@ -108,7 +108,6 @@ const unsupported: Pick<
   | "predictions"
   | "fleetPredictions"
   | "storePlan"
-  | "steerRollout"
   | "reportLoad"
 > = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
@@ -132,7 +131,6 @@ const unsupported: Pick<
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
   storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
-  steerRollout: () => Promise.reject(refuse("notSupported", "The demo steers no rollouts.")),
   reportLoad: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   listTokens: () => Promise.resolve({ items: [], nextCursor: null }),
   createToken: () => Promise.reject(noAccess()),
@@ -397,6 +395,15 @@ function changing(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["
   };
 }
 
+/** Steps of a user on a rollout, as in the server. */
+const steering =
+  (run: DemoWorld["command"]): HeadroomClient["steerRollout"] =>
+  async (id, { action }) => {
+    const ground = { kind: "requested" } as const;
+    const result = run({ kind: "steerRollout", workloadId: workloadId(id), number: null, step: null, action, ground });
+    return { workloadId: id, changed: "fields" in result && result.fields.length > 0 };
+  };
+
 /** Events of a command are sent at once, so that the page gets them before the next tick. */
 function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
   const run: DemoWorld["command"] = (command) => {
@@ -432,6 +439,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "rerunWorkload", workloadId: workloadId(id) });
       return { workloadId: id };
     },
+    steerRollout: steering(run),
     apply: applying(world, run),
     removeSchedule: async (name) => {
       run({ kind: "removeSchedule", name });

@@ -13,6 +13,8 @@ const REPORTS_PER_CHECKPOINT = 10;
 const REPORTS_PER_UTILIZATION = 4;
 const STEP_MS = 1_500;
 const REPORT_AHEAD_MS = 200;
+/** A replica ends only when it is stopped. */
+const SERVES_MS = 365 * 86_400_000;
 
 interface Reporter {
   readonly attemptId: AttemptId;
@@ -42,6 +44,7 @@ export class DemoProgress {
 
   /** Steps that this attempt still has to do. Tasks of an array differ slightly and start from zero. */
   remainingMs(launch: LaunchGang): number {
+    if (launch.spec.kind === "serve") return SERVES_MS;
     const durationMs = simulatedDurationMs(launch.spec);
     if (launch.spec.kind === "batch") {
       const spread = drawBelow({ seed: this.#seed, sequence: launch.task, purpose: launch.spec.name }, 50);
@@ -75,7 +78,7 @@ export class DemoProgress {
   #begin(attemptId: AttemptId, atMs: number, state: ReadonlyState): void {
     const attempt = state.attempts.get(attemptId);
     const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
-    if (workload === undefined || workload.spec.kind === "batch") return;
+    if (workload === undefined || workload.spec.kind !== "train") return;
     const totalSteps = Math.max(1, Math.floor(simulatedDurationMs(workload.spec) / STEP_MS));
     const { workers, accelerators } = workload.spec.gang;
     const id = this.#nextReporter++;

@@ -11,6 +11,8 @@ import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
 import { CapacityRecorder, eventEnvelope, IncidentFold, rejectionProblem, SubjectRecorder } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
+import { chatEndpoint } from "./endpoints/chat-endpoint.ts";
+import { DemoEndpoints } from "./endpoints/demo-endpoints.ts";
 import { demoArtifacts } from "./demo-artifacts.ts";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoProposals } from "./demo-proposals.ts";
@@ -75,6 +77,7 @@ export class DemoWorld {
   readonly incidents = new IncidentFold();
   readonly costs = new DemoCosts();
   readonly telemetry = new DemoTelemetry();
+  readonly endpoints: DemoEndpoints;
   readonly #readings = new DemoReadings();
   #commandCount = 0;
 
@@ -100,6 +103,12 @@ export class DemoWorld {
       nodeFaults: seededNodeFaults(faults),
       observer: recorder,
     });
+    this.endpoints = new DemoEndpoints({
+      engine: () => this.engine,
+      seed,
+      command: (command, actor) => this.command(command, actor),
+      observe: (observations) => this.#simulation.receive(observations),
+    });
     this.#plan({ calendar: demoCalendar(startAtMs), schedules: demoSchedules });
   }
 
@@ -118,12 +127,13 @@ export class DemoWorld {
   /** Advances to `untilMs`, or until `isOutOfTime` says that the thread is needed elsewhere. */
   advance(untilMs: number, isOutOfTime: () => boolean): void {
     while (this.nowMs < untilMs && !isOutOfTime()) {
-      const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
+      const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs, this.endpoints.nextAtMs);
       // Time advances round by round, because work that starts in one round can report before the next.
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       this.capacity.sampleIfDue(this.engine, this.nowMs);
       this.#readings.sampleIfDue(this.engine, this.telemetry.newest);
       this.subjects.sampleIfDue(this.engine, () => this.readings(), this.nowMs);
+      if (isThere && this.endpoints.nextAtMs <= this.nowMs) this.endpoints.look(this.nowMs);
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
       this.telemetry.record(signals, this.engine.state, this.nowMs);
@@ -138,6 +148,12 @@ export class DemoWorld {
 
   nodeTelemetry(node: string, query: NodeTelemetryQuery): NodeTelemetry {
     return { readings: this.readings().of(node), history: this.#readings.history(node, query) };
+  }
+
+  /** Deploys an endpoint that follows traffic. */
+  deployEndpoint(): void {
+    this.command({ kind: "submitWorkload", spec: chatEndpoint }, "ana");
+    this.endpoints.begin(this.nowMs);
   }
 
   /** Declares maintenance windows that begin soon. */

@@ -11,8 +11,8 @@ import type { DemoWorld } from "./demo-world.ts";
 type OrderReading = Pick<HeadroomClient, "endpoints" | "listCapacityOrders" | "getCapacityOrder">;
 type OrderCommands = Pick<HeadroomClient, "createCapacityOrder" | "advanceCapacityOrder" | "cancelCapacityOrder">;
 
-export const orderReading = (world: Pick<DemoWorld, "engine" | "nowMs">): OrderReading => ({
-  endpoints: async () => views.endpointListView(world.engine, { nowMs: world.nowMs }),
+export const orderReading = (world: Pick<DemoWorld, "engine" | "nowMs" | "endpoints">): OrderReading => ({
+  endpoints: async () => views.endpointListView(world.engine, { nowMs: world.nowMs, readings: world.endpoints }),
   listCapacityOrders: async (query = {}) => {
     const { items, nextCursor } = views.orderList(world.engine, query, world.nowMs);
     return { items: [...items], nextCursor };

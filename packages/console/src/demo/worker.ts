@@ -9,6 +9,8 @@ const SEED = 10;
 /** A Monday; the demo opens on Tuesday afternoon, with work in all phases. */
 const START_AT_MS = Date.UTC(2026, 0, 5);
 const FIRST_SHOWN_MS = 39 * 3_600_000;
+/** The endpoint is in its second wave of requests, with a rollout in progress, when the demo opens. */
+const DEPLOYED_MS = FIRST_SHOWN_MS - 59 * 60_000;
 
 const TICK_MS = 50;
 /** Time in ms for which a tick may simulate, so that calls are answered in between. */
@@ -47,7 +49,12 @@ class Pace {
 
 function start({ calls, control }: DemoPorts): void {
   const world = new DemoWorld({ seed: SEED, startAtMs: START_AT_MS });
-  while (world.nowMs < START_AT_MS + FIRST_SHOWN_MS) world.advance(START_AT_MS + FIRST_SHOWN_MS, () => false);
+  const advanceTo = (atMs: number): void => {
+    while (world.nowMs < START_AT_MS + atMs) world.advance(START_AT_MS + atMs, () => false);
+  };
+  advanceTo(DEPLOYED_MS);
+  world.deployEndpoint();
+  advanceTo(FIRST_SHOWN_MS);
   world.planRepair();
   world.planGrowth();
   world.registerArtifacts();

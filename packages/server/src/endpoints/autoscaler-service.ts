@@ -2,18 +2,16 @@
  * Lets endpoints with targets follow their traffic. The rule (`@headroom/autoscale`) is evaluated here, beside the
  * engine; its decision enters the engine as the command `scaleEndpoint`, with its ground in numbers.
  */
-import { TargetScaler } from "@headroom/autoscale";
-import type { LoadReading, Need, TargetDecision, Targets } from "@headroom/autoscale";
+import { LoadReports, scaledEndpoint, ScalingControl, SILENT_AFTER_MS } from "@headroom/autoscale";
+import type { ScaleCommand, ScaledEndpoint } from "@headroom/autoscale";
 import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
-import type { Attempt, AttemptId, LoadGround, ScaleTargets, Workload } from "@headroom/model";
+import type { Workload } from "@headroom/model";
 import type { EndpointLoad, LoadReport, OverflowReading, ScalingState } from "@headroom/protocol";
 import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
-import { ColdStarts } from "./cold-starts.ts";
 import { RolloutService } from "./rollout-service.ts";
-import { LoadReports, SILENT_AFTER_MS, type TotalLoad } from "./load-reports.ts";
 
 const TICK_MS = 2_000;
 const AUTOSCALER = "autoscaler";
@@ -26,17 +24,9 @@ interface AutoscalerParts {
 
 /** The memory of one endpoint. */
 interface Followed {
-  readonly scaler: TargetScaler;
-  readonly coldStarts: ColdStarts;
+  readonly control: ScalingControl;
   state: ScalingState | null;
   isDeciding: boolean;
-}
-
-interface Looked {
-  readonly workload: Workload & { readonly scale: NonNullable<Workload["scale"]> };
-  readonly targets: ScaleTargets;
-  readonly bounds: { readonly min: number; readonly max: number };
-  readonly active: readonly Attempt[];
 }
 
 export class AutoscalerService implements EndpointReadings {
@@ -139,142 +129,36 @@ export class AutoscalerService implements EndpointReadings {
     }
   }
 
-  async #decide({ workload, targets, bounds, active }: Looked, followed: Followed): Promise<void> {
-    const nowMs = this.#parts.nowMs();
-    const { id, scale } = workload;
-    followed.coldStarts.learn(active);
-    const coldStartMs = followed.coldStarts.usualMs;
-    const load = this.#reports.load(id, nowMs);
-    const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);
-    const decision = followed.scaler.decide(
-      {
-        nowMs,
-        replicas: scale.replicas,
-        ready: serving.length,
-        changedAtMs: scale.atMs,
-        coldStartMs,
-        bounds,
-        reading: load === null || load.gateways === 0 ? null : readingOf(load),
-        isPartial: (load?.silentGateways ?? 0) > 0,
-      },
-      targetsOf(targets),
-    );
-    const refusal = await this.#scale(workload, decision, this.#stopFirst(id, serving));
-    followed.state = stateOf(decision, { nowMs, coldStartMs, refusal });
+  async #decide(endpoint: ScaledEndpoint, followed: Followed): Promise<void> {
+    const { command, ground, state } = followed.control.decide(endpoint, this.#reports, this.#parts.nowMs());
+    const refusal = command === null ? null : await this.#scale(command);
+    const kept = refusal === null ? state.kept : "refused";
+    followed.state = {
+      ...state,
+      kept,
+      sentence: scalingSentence({ ground, kept, silentAfterMs: SILENT_AFTER_MS, refusal }),
+    };
   }
 
   /** Returns the reason why the engine refused the change, or `null`. */
-  async #scale(
-    { id, scale }: Looked["workload"],
-    { replicas, need }: TargetDecision,
-    stopFirst: readonly AttemptId[],
-  ): Promise<string | null> {
-    if (replicas === scale.replicas || need === null) return null;
-    const reply = await this.#parts.driver.command({
-      kind: "scaleEndpoint",
-      workloadId: id,
-      from: scale.replicas,
-      replicas,
-      ground: groundOf(need),
-      stopFirst: replicas < scale.replicas ? stopFirst : [],
-      actor: AUTOSCALER,
-      idempotencyKey: null,
-    });
+  async #scale(command: ScaleCommand): Promise<string | null> {
+    const reply = await this.#parts.driver.command({ ...command, actor: AUTOSCALER, idempotencyKey: null });
     return reply.kind === "rejected" ? rejectionProblem(reply.rejection).detail : null;
-  }
-
-  /** Replicas by their requests in progress, the fewest first. Those of unknown load stay in the engine's own order. */
-  #stopFirst(workloadId: string, serving: readonly Attempt[]): readonly AttemptId[] {
-    return serving
-      .flatMap(({ id, ready }) => {
-        const requests = this.requestsAt(workloadId, ready?.address ?? "");
-        return requests === null ? [] : [{ id, requests }];
-      })
-      .toSorted((left, right) => left.requests - right.requests)
-      .map(({ id }) => id);
   }
 }
 
-const newlyFollowed = (): Followed => ({
-  scaler: new TargetScaler(),
-  coldStarts: new ColdStarts(),
-  state: null,
-  isDeciding: false,
-});
+const newlyFollowed = (): Followed => ({ control: new ScalingControl(), state: null, isDeciding: false });
 
 function endpointIn(state: ReadonlyState, workloadId: string): Workload | null {
   const workload = state.workloads.get(workloadId as Workload["id"]);
   return workload === undefined || workload.endedAtMs !== null ? null : workload;
 }
 
-function lookedAt(state: ReadonlyState, workloadId: string): Looked | null {
+function lookedAt(state: ReadonlyState, workloadId: string): ScaledEndpoint | null {
   const workload = endpointIn(state, workloadId);
-  if (workload === null || workload.spec.kind !== "serve" || workload.stopRequested) return null;
-  const { scale, spec } = workload;
-  if (spec.scale === undefined || scale === undefined) return null;
-  return {
-    workload: { ...workload, scale },
-    targets: spec.scale,
-    bounds: spec.replicas,
-    active: workload.activeAttempts.flatMap((id) => state.attempts.get(id) ?? []),
-  };
-}
-
-/** Quantiles of few requests say little. */
-const REQUESTS_MIN = 20;
-
-const readingOf = ({ running, queued, held, requestsPerSecond, idleMs, ttft, tpot }: TotalLoad): LoadReading => ({
-  running,
-  queued: queued ?? 0,
-  held,
-  requestsPerSecond,
-  idleMs,
-  ttft: (ttft?.requests ?? 0) < REQUESTS_MIN ? null : ttft,
-  tpot: (tpot?.requests ?? 0) < REQUESTS_MIN ? null : tpot,
-});
-
-const latencyOf = (target: ScaleTargets["ttft"]): Targets["ttft"] =>
-  target === undefined ? null : { p95Ms: target.p95Ms ?? null, p99Ms: target.p99Ms ?? null };
-
-const targetsOf = (targets: ScaleTargets): Targets => ({
-  concurrency: targets.concurrencyMilli === undefined ? null : targets.concurrencyMilli / 1000,
-  requestsPerSecond: targets.requestsPerSecondMilli === undefined ? null : targets.requestsPerSecondMilli / 1000,
-  queueTimeMs: targets.queueTimeMs ?? null,
-  ttft: latencyOf(targets.ttft),
-  tpot: latencyOf(targets.tpot),
-  idleToZeroMs: targets.idleToZeroMs ?? null,
-  downAfterMs: targets.downAfterMs,
-});
-
-/** The ground in whole thousandths: events hold integers. */
-function groundOf({ cause, measured, target, replicas, aheadMs }: Need): LoadGround {
-  const milli = (value: number): number => Math.round(1000 * Math.min(value, 1e12));
-  return {
-    kind: "load",
-    cause,
-    measuredMilli: milli(measured),
-    targetMilli: milli(target),
-    neededMilli: milli(replicas),
-    aheadMs: Math.round(aheadMs),
-  };
-}
-
-function stateOf(
-  { need, kept }: TargetDecision,
-  {
-    nowMs,
-    coldStartMs,
-    refusal,
-  }: { readonly nowMs: number; readonly coldStartMs: number; readonly refusal: string | null },
-): ScalingState {
-  const shown = refusal === null ? kept : "refused";
-  const ground = need === null ? null : groundOf(need);
-  return {
-    atMs: nowMs,
-    kept: shown,
-    cause: need?.cause ?? null,
-    neededMilli: ground?.neededMilli ?? null,
-    coldStartMs: Math.round(coldStartMs),
-    sentence: scalingSentence({ ground, kept: shown, silentAfterMs: SILENT_AFTER_MS, refusal }),
-  };
+  if (workload === null) return null;
+  return scaledEndpoint(
+    workload,
+    workload.activeAttempts.flatMap((id) => state.attempts.get(id) ?? []),
+  );
 }

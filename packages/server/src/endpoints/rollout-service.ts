@@ -1,7 +1,8 @@
 /**
- * Moves rollouts on. The rule (`rollout-decision.ts`) is evaluated here, beside the engine; a decision enters the engine as the
- * command `steerRollout` with its ground, made for one step of one rollout.
+ * Moves rollouts on. The rule (`autoscale/src/control`) is evaluated here, beside the engine; a decision enters the engine as
+ * the command `steerRollout` with its ground, made for one step of one rollout.
  */
+import { RolloutControl } from "@headroom/autoscale";
 import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, Workload } from "@headroom/model";
@@ -9,12 +10,9 @@ import type { LoadReport } from "@headroom/protocol";
 import type { RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
-import { figureGrounds, rolloutDecision, verdictOn } from "./rollout-decision.ts";
-import { StepReadings, type RolloutReadings } from "./rollout-readings.ts";
 
 const TICK_MS = 1_000;
 const CONTROLLER = "rollouts";
-const ROLLOUTS_MAX = 1_000;
 
 interface RolloutParts {
   readonly driver: Pick<Driver, "read" | "command">;
@@ -31,8 +29,7 @@ export class RolloutService {
   readonly #parts: RolloutParts;
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
-  /** By id of the endpoint. */
-  readonly #steps = new Map<string, StepReadings>();
+  readonly #control = new RolloutControl();
 
   constructor(parts: RolloutParts) {
     this.#parts = parts;
@@ -48,29 +45,12 @@ export class RolloutService {
   }
 
   /** Takes in what a gateway reports about the rollout of an endpoint. */
-  take({ id, rollout }: Pick<Workload, "id" | "rollout">, report: LoadReport): void {
-    const known = this.#steps.get(id);
-    if (rollout === undefined) return void this.#steps.delete(id);
-    const steps = known?.isOf(rollout) === true ? known : new StepReadings(rollout);
-    if (known === undefined && this.#steps.size >= ROLLOUTS_MAX) return;
-    this.#steps.set(id, steps);
-    steps.take(report, rollout.step);
+  take(workload: Pick<Workload, "id" | "rollout">, report: LoadReport): void {
+    this.#control.take(workload, report);
   }
 
   judged(workload: Workload): RolloutJudged | null {
-    const readings = this.#readings(workload);
-    const verdict = verdictOn(workload, readings);
-    if (readings === null || verdict === null) return null;
-    return {
-      verdict: verdict.kind,
-      requests: { canary: readings.canary.requests, baseline: readings.baseline.requests },
-      figures: [...figureGrounds(verdict)],
-    };
-  }
-
-  #readings({ id, rollout }: Workload): RolloutReadings | null {
-    const steps = this.#steps.get(id);
-    return rollout === undefined || steps?.isOf(rollout) !== true ? null : steps.readings();
+    return this.#control.judged(workload);
   }
 
   async #lookAtAll(): Promise<void> {
@@ -79,8 +59,7 @@ export class RolloutService {
     this.#isLooking = true;
     try {
       const looked = await driver.read((engine) => rollingOut(engine.state, endpointsOf(engine)));
-      const present = new Set<string>(looked.map(({ workload }) => workload.id));
-      for (const id of this.#steps.keys()) if (!present.has(id)) this.#steps.delete(id);
+      this.#control.keepOnly(new Set(looked.map(({ workload }) => workload.id)));
       for (const each of looked) await this.#steer(each);
     } catch (error) {
       log.warn(`Rollouts were not moved on: ${error instanceof Error ? error.message : String(error)}`);
@@ -91,18 +70,8 @@ export class RolloutService {
 
   async #steer({ workload, active }: RollingEndpoint): Promise<void> {
     const { driver, nowMs } = this.#parts;
-    const verdict = verdictOn(workload, this.#readings(workload));
-    const decision = rolloutDecision(workload, { nowMs: nowMs(), active, verdict });
-    if (decision === null || workload.rollout === undefined) return;
-    await driver.command({
-      kind: "steerRollout",
-      workloadId: workload.id,
-      number: workload.rollout.number,
-      step: workload.rollout.step,
-      ...decision,
-      actor: CONTROLLER,
-      idempotencyKey: null,
-    });
+    const command = this.#control.decide(workload, active, nowMs());
+    if (command !== null) await driver.command({ ...command, actor: CONTROLLER, idempotencyKey: null });
   }
 }
 

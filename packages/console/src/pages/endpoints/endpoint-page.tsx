@@ -2,7 +2,7 @@
 import type { Endpoint } from "@headroom/protocol";
 import { groundText, plural } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { endpointsQuery } from "../../data/queries.ts";
@@ -11,6 +11,7 @@ import { Page, Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
+import { DecisionsPanel } from "./decisions-panel.tsx";
 import { latencyText, loadText, ReadyText } from "./endpoint-texts.tsx";
 import { RolloutPanel } from "./rollout-panel.tsx";
 
@@ -41,7 +42,10 @@ export function EndpointPage(): ReactElement {
               <LoadPanel load={endpoint.load} />
             </div>
             {endpoint.rollout === null ? null : <RolloutPanel rollout={endpoint.rollout} />}
-            <ReplicaPanel endpoint={endpoint} />
+            <div className="grid items-start gap-4 xl:grid-cols-2">
+              <ReplicaPanel endpoint={endpoint} />
+              <DecisionsPanel endpoint={endpoint} />
+            </div>
           </div>
         </>
       )}
@@ -50,7 +54,7 @@ export function EndpointPage(): ReactElement {
 }
 
 function ScalingPanel({ endpoint }: { readonly endpoint: Endpoint }): ReactElement {
-  const { workloadId, team, replicas, lastChange, scaling } = endpoint;
+  const { team, replicas, lastChange, scaling } = endpoint;
   const facts: readonly Fact[] = [
     { name: "Team", value: team },
     { name: "Ready", value: <ReadyText replicas={replicas} /> },
@@ -72,14 +76,6 @@ function ScalingPanel({ endpoint }: { readonly endpoint: Endpoint }): ReactEleme
           { name: "Start of a replica", value: latencyText(scaling.coldStartMs) },
         ]),
     ...(endpoint.overflow === null ? [] : [{ name: "Overflow", value: endpoint.overflow.sentence }]),
-    {
-      name: "Decisions",
-      value: (
-        <Link to="/workloads/$workloadId" params={{ workloadId }} className="underline">
-          all events of the endpoint
-        </Link>
-      ),
-    },
   ];
   return (
     <Panel title="Replicas and why">

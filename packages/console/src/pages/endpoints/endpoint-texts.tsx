@@ -17,6 +17,13 @@ export function loadText(load: Endpoint["load"]): string {
   return `${plural(load.running, "request")} in progress${held}, ${load.requestsPerSecond.toFixed(1)}/s`;
 }
 
+/** The rollout in a few words: `rolling out revision 3 (10% of the requests)`. */
+export function rolloutText({ number, weightMilli, phase }: NonNullable<Endpoint["rollout"]>): string {
+  if (phase === "turningBack") return `rolling back revision ${number}`;
+  const share = weightMilli === null ? "" : ` (${weightMilli / 10}% of the requests)`;
+  return `${phase === "paused" ? "paused at" : "rolling out"} revision ${number}${share}`;
+}
+
 /** How the number of replicas comes about, in a few words. */
 export function scalingText({ autoscaled, scaling }: Pick<Endpoint, "autoscaled" | "scaling">): string {
   if (!autoscaled) return "by hand";

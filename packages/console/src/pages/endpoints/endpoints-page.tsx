@@ -8,7 +8,7 @@ import { useClient } from "../../connect/session.ts";
 import { endpointsQuery } from "../../data/queries.ts";
 import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
-import { latencyText, loadText, ReadyText, scalingText } from "./endpoint-texts.tsx";
+import { latencyText, loadText, ReadyText, rolloutText, scalingText } from "./endpoint-texts.tsx";
 
 export function EndpointsPage(): ReactElement {
   const { data, error, refetch } = useQuery(endpointsQuery(useClient()));
@@ -81,6 +81,9 @@ function EndpointTable({ items }: { readonly items: readonly Endpoint[] }): Reac
                 >
                   {endpoint.name}
                 </Link>
+                {endpoint.rollout === null ? null : (
+                  <p className="pt-0.5 font-normal text-ink-2">{rolloutText(endpoint.rollout)}</p>
+                )}
                 <p className="pt-0.5 font-normal text-ink-2 md:hidden">{loadText(endpoint.load)}</p>
               </th>
               <td className="hidden px-4 py-2 text-ink-2 md:table-cell">{endpoint.team}</td>

@@ -3,9 +3,9 @@
  * counters from the start of the rollout; what a counter gained since the last report belongs to the step of that time.
  * Steps have other shares of the requests, and are other parts of the day, so only requests of one step are compared.
  */
-import type { Moments, RevisionReading } from "@headroom/autoscale";
 import type { Rollout } from "@headroom/model";
 import type { LoadReport, RolloutReading } from "@headroom/protocol";
+import type { Moments, RevisionReading } from "../rollouts/reading.ts";
 
 export interface RolloutReadings {
   readonly canary: RevisionReading;

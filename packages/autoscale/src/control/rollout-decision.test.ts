@@ -1,8 +1,8 @@
-import type { RolloutVerdict } from "@headroom/autoscale";
 import { attemptId, workloadId } from "@headroom/model";
 import type { Attempt, Rollout, Workload } from "@headroom/model";
 import type { LoadReport, RolloutReading } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
+import type { RolloutVerdict } from "../rollouts/verdict.ts";
 import { rolloutDecision, verdictOn } from "./rollout-decision.ts";
 import { StepReadings } from "./rollout-readings.ts";
 

@@ -2,8 +2,6 @@
  * The next action on a rollout: by its verdict, its deadline, and the replicas that it has. Pure. A rollout that nobody looks
  * after ends: the new revision is promoted step by step, or rolled back at the deadline. Too few requests never advance it.
  */
-import { rolloutVerdict } from "@headroom/autoscale";
-import type { RolloutMargins as Margins, RolloutVerdict } from "@headroom/autoscale";
 import { revisionNumberOf } from "@headroom/model";
 import type {
   Attempt,
@@ -13,6 +11,8 @@ import type {
   RolloutMargins,
   Workload,
 } from "@headroom/model";
+import { rolloutVerdict } from "../rollouts/verdict.ts";
+import type { RolloutMargins as Margins, RolloutVerdict } from "../rollouts/verdict.ts";
 import type { RolloutReadings } from "./rollout-readings.ts";
 
 /** Time without a place for a new replica after which a present one may stop first. */

@@ -1,0 +1,138 @@
+/**
+ * Scaling of one endpoint by its targets: the rule of `targets/` with the endpoint's own starts, between readings and the
+ * command that a decision becomes. Pure: the server calls it with its clock, the demo with simulated time.
+ */
+import type { Attempt, AttemptId, LoadGround, ScaleTargets, Workload, WorkloadId } from "@headroom/model";
+import type { ScalingState } from "@headroom/protocol";
+import type { LoadReading } from "../targets/load-reading.ts";
+import { TargetScaler, type Need } from "../targets/target-scaler.ts";
+import type { Targets } from "../targets/targets.ts";
+import { ColdStarts } from "./cold-starts.ts";
+import type { LoadReports, TotalLoad } from "./load-reports.ts";
+
+/** An endpoint that follows traffic, as far as a decision reads it. */
+export interface ScaledEndpoint {
+  readonly id: WorkloadId;
+  readonly scale: NonNullable<Workload["scale"]>;
+  readonly targets: ScaleTargets;
+  readonly bounds: { readonly min: number; readonly max: number };
+  readonly active: readonly Attempt[];
+}
+
+/** The body of the command `scaleEndpoint`. */
+export interface ScaleCommand {
+  readonly kind: "scaleEndpoint";
+  readonly workloadId: WorkloadId;
+  readonly from: number;
+  readonly replicas: number;
+  readonly ground: LoadGround;
+  readonly stopFirst: readonly AttemptId[];
+}
+
+export interface ScalingStep {
+  /** `null`: the number stays. */
+  readonly command: ScaleCommand | null;
+  readonly ground: LoadGround | null;
+  /** The decision as `Endpoint.scaling`, without the sentence. */
+  readonly state: Omit<ScalingState, "sentence">;
+}
+
+/** Copies what a decision reads; `null`: the endpoint has ended, or commands alone change its number. */
+export function scaledEndpoint(workload: Workload, active: readonly Attempt[]): ScaledEndpoint | null {
+  const { id, spec, scale, endedAtMs, stopRequested } = workload;
+  if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;
+  if (spec.scale === undefined || scale === undefined) return null;
+  return { id, scale, targets: spec.scale, bounds: spec.replicas, active };
+}
+
+/** The memory of one endpoint. */
+export class ScalingControl {
+  readonly #scaler = new TargetScaler();
+  readonly #coldStarts = new ColdStarts();
+
+  decide({ id, scale, targets, bounds, active }: ScaledEndpoint, reports: LoadReports, nowMs: number): ScalingStep {
+    this.#coldStarts.learn(active);
+    const coldStartMs = this.#coldStarts.usualMs;
+    const load = reports.load(id, nowMs);
+    const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);
+    const decision = this.#scaler.decide(
+      {
+        nowMs,
+        replicas: scale.replicas,
+        ready: serving.length,
+        changedAtMs: scale.atMs,
+        coldStartMs,
+        bounds,
+        reading: load === null || load.gateways === 0 ? null : readingOf(load),
+        isPartial: (load?.silentGateways ?? 0) > 0,
+      },
+      targetsOf(targets),
+    );
+    const { need, kept, replicas } = decision;
+    const ground = need === null ? null : groundOf(need);
+    const stopFirst = replicas < scale.replicas ? stopFirstOf(id, serving, reports) : [];
+    return {
+      ground,
+      command:
+        ground === null || replicas === scale.replicas
+          ? null
+          : { kind: "scaleEndpoint", workloadId: id, from: scale.replicas, replicas, ground, stopFirst },
+      state: {
+        atMs: nowMs,
+        kept,
+        cause: need?.cause ?? null,
+        neededMilli: ground?.neededMilli ?? null,
+        coldStartMs: Math.round(coldStartMs),
+      },
+    };
+  }
+}
+
+/** Replicas by their requests in progress, the fewest first. Those of unknown load stay in the engine's own order. */
+const stopFirstOf = (id: WorkloadId, serving: readonly Attempt[], reports: LoadReports): readonly AttemptId[] =>
+  serving
+    .flatMap((attempt) => {
+      const requests = reports.requestsAt(id, attempt.ready?.address ?? "");
+      return requests === null ? [] : [{ id: attempt.id, requests }];
+    })
+    .toSorted((left, right) => left.requests - right.requests)
+    .map((each) => each.id);
+
+/** Quantiles of few requests say little. */
+const REQUESTS_MIN = 20;
+
+const readingOf = ({ running, queued, held, requestsPerSecond, idleMs, ttft, tpot }: TotalLoad): LoadReading => ({
+  running,
+  queued: queued ?? 0,
+  held,
+  requestsPerSecond,
+  idleMs,
+  ttft: (ttft?.requests ?? 0) < REQUESTS_MIN ? null : ttft,
+  tpot: (tpot?.requests ?? 0) < REQUESTS_MIN ? null : tpot,
+});
+
+const latencyOf = (target: ScaleTargets["ttft"]): Targets["ttft"] =>
+  target === undefined ? null : { p95Ms: target.p95Ms ?? null, p99Ms: target.p99Ms ?? null };
+
+const targetsOf = (targets: ScaleTargets): Targets => ({
+  concurrency: targets.concurrencyMilli === undefined ? null : targets.concurrencyMilli / 1000,
+  requestsPerSecond: targets.requestsPerSecondMilli === undefined ? null : targets.requestsPerSecondMilli / 1000,
+  queueTimeMs: targets.queueTimeMs ?? null,
+  ttft: latencyOf(targets.ttft),
+  tpot: latencyOf(targets.tpot),
+  idleToZeroMs: targets.idleToZeroMs ?? null,
+  downAfterMs: targets.downAfterMs,
+});
+
+/** The ground in whole thousandths: events hold integers. */
+function groundOf({ cause, measured, target, replicas, aheadMs }: Need): LoadGround {
+  const milli = (value: number): number => Math.round(1000 * Math.min(value, 1e12));
+  return {
+    kind: "load",
+    cause,
+    measuredMilli: milli(measured),
+    targetMilli: milli(target),
+    neededMilli: milli(replicas),
+    aheadMs: Math.round(aheadMs),
+  };
+}
