@@ -106,7 +106,7 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
  */
 const turns = [
   ["quickstart"],
-  ["installed in a folder", "first answer", "foreign jobs"],
+  ["installed in a folder", "first answer", "foreign jobs", "submitters"],
   ["tour", "rollouts"],
   ["bursts", "monitoring"],
   ["installed in a container"],

@@ -92,9 +92,11 @@ export class ControlPlaneProcess {
     await ended;
   }
 
-  async submit(workload: object): Promise<string> {
+  /** `user`: the submitter. Absent: the holder of the token. */
+  async submit(workload: object, user?: string): Promise<string> {
     const body = JSON.stringify(workload);
-    const answer = await this.#fetch("/v1/workloads", { method: "POST", body });
+    const headers = user === undefined ? {} : { "headroom-user": user };
+    const answer = await this.#fetch("/v1/workloads", { method: "POST", body, headers });
     if (!answer.ok) throw new Error(await answer.text());
     return ((await answer.json()) as Answer).workloadId;
   }
@@ -124,6 +126,11 @@ export class ControlPlaneProcess {
   async stop(id: string): Promise<void> {
     const answer = await this.#fetch(`/v1/workloads/${id}/stop`, { method: "POST", body: "{}" });
     if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  /** A workload as the API describes it, as JSON. */
+  async describe(id: string): Promise<string> {
+    return await (await this.#get(`/v1/workloads/${id}`)).text();
   }
 
   async logs(id: string): Promise<string> {
@@ -170,7 +177,11 @@ export class ControlPlaneProcess {
 
   #fetch(url: string, init: RequestInit): Promise<Response> {
     const token = readFileSync(path.join(this.home, "token"), "utf8").trim();
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const headers = {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      ...(init.headers as Readonly<Record<string, string>> | undefined),
+    };
     const signal = AbortSignal.timeout(10_000);
     return fetch(`http://127.0.0.1:${this.#port}${url}`, { ...init, headers, signal });
   }

@@ -10,15 +10,17 @@ import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles, RecordName } from "./attempt-files.ts";
 import { attemptsDirOf, recordNames, workRootOf } from "./attempt-files.ts";
 import { ASIDE_PREFIX } from "./attempt-names.ts";
+import type { FileOwner } from "./untrusted-files.ts";
 import { ensureDirectory, inDirectory } from "./untrusted-files.ts";
 
-export function makeAttemptDirectories(files: AttemptFiles, workerCount: number): void {
+/** `owner`: the user as whom the attempt runs, if that is not the user of this process. */
+export function makeAttemptDirectories(files: AttemptFiles, workerCount: number, owner: FileOwner | null = null): void {
   const { homeDir, name } = files.key;
   const attemptsDir = attemptsDirOf(homeDir);
   const workRoot = workRootOf(homeDir);
   // A job may have removed the directory of all jobs.
   for (const root of [workRoot, files.requestRoot]) makeDirectory(root, 0o700);
-  for (const root of [workRoot, files.requestRoot, attemptsDir]) ensureIn(root, [], name);
+  for (const root of [workRoot, files.requestRoot, attemptsDir]) ensureIn(root, [], name, owner);
   ensureIn(workRoot, [name], "dir");
   for (let worker = 0; worker < workerCount; worker++)
     ensureIn(attemptsDir, [name], path.basename(files.workerDir(worker)));
@@ -27,8 +29,8 @@ export function makeAttemptDirectories(files: AttemptFiles, workerCount: number)
     rmSync(files.supervisorLog, { recursive: true, force: true });
 }
 
-function ensureIn(root: string, segments: readonly string[], name: string): void {
-  inDirectory(root, segments, (directory) => ensureDirectory(directory, name, ASIDE_PREFIX + randomUUID()));
+function ensureIn(root: string, segments: readonly string[], name: string, owner: FileOwner | null = null): void {
+  inDirectory(root, segments, (directory) => ensureDirectory(directory, name, ASIDE_PREFIX + randomUUID(), owner));
 }
 
 function removeUnlessAuthentic(files: AttemptFiles, record: RecordName): void {

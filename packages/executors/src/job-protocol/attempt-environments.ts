@@ -1,4 +1,5 @@
 /** The environment variables and directories of an attempt's workers. */
+import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
@@ -6,8 +7,9 @@ import type { LaunchGang, WorkerAllocation } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
 import { checkpointRootOf } from "./attempt-files.ts";
-import { taskDirName } from "./attempt-names.ts";
-import { inDirectory, isWithin, nameIn } from "./untrusted-files.ts";
+import { ASIDE_PREFIX, taskDirName } from "./attempt-names.ts";
+import type { FileOwner } from "./untrusted-files.ts";
+import { ensureDirectory, inDirectory, isWithin, nameIn } from "./untrusted-files.ts";
 import type { ResumePoint } from "./checkpoint-restore.ts";
 import type { VisibleDevices } from "./worker-environment.ts";
 import { workerEnvironments } from "./worker-environment.ts";
@@ -15,17 +17,21 @@ import { workerEnvironments } from "./worker-environment.ts";
 export interface EnvironmentSetup {
   readonly homeDir: string;
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
+  /** User as whom the attempt runs. Absent: that of this process. */
+  readonly owner?: FileOwner | undefined;
 }
 
 /**
  * Creates the checkpoint directory if it is on this machine. Failures are ignored: a workload that needs the directory
  * fails with its own error.
  */
-export function checkpointDirOf(homeDir: string, launch: LaunchGang): string {
+export function checkpointDirOf(homeDir: string, launch: LaunchGang, owner: FileOwner | null = null): string {
   const { checkpointDir } = launch.spec;
   try {
-    if (checkpointDir === null) makeOwnDirectory(checkpointRootOf(homeDir), taskDirName(launch).split("/"));
-    else if (path.isAbsolute(checkpointDir) && isOpenToJobs(homeDir, checkpointDir)) makeDirectory(checkpointDir);
+    if (checkpointDir === null) makeOwnDirectory(checkpointRootOf(homeDir), taskDirName(launch).split("/"), owner);
+    // A directory that another user names is created with the rights of that user: by the job.
+    else if (owner === null && path.isAbsolute(checkpointDir) && isOpenToJobs(homeDir, checkpointDir))
+      makeDirectory(checkpointDir);
   } catch {
     // The failure is ignored, as stated above.
   }
@@ -52,11 +58,14 @@ function realPath(directory: string): string {
 }
 
 /** An earlier attempt could have put a link in the place of a directory, so none is followed. */
-function makeOwnDirectory(root: string, segments: readonly string[]): void {
+function makeOwnDirectory(root: string, segments: readonly string[], owner: FileOwner | null): void {
   makeDirectory(root, 0o700);
   const trusted = realpathSync(root);
   for (const [depth, segment] of segments.entries())
-    inDirectory(trusted, segments.slice(0, depth), (directory) => makeDirectory(nameIn(directory, segment), 0o700));
+    inDirectory(trusted, segments.slice(0, depth), (directory) => {
+      if (owner === null) makeDirectory(nameIn(directory, segment), 0o700);
+      else ensureDirectory(directory, segment, ASIDE_PREFIX + randomUUID(), depth === 0 ? owner : null);
+    });
 }
 
 /** Environments by rank. */
@@ -69,7 +78,7 @@ export async function attemptEnvironments(
   const place = {
     progressFile: files.progressFile,
     checkpointRequestFile: files.checkpointRequestFile,
-    checkpointDir: checkpointDirOf(setup.homeDir, launch),
+    checkpointDir: checkpointDirOf(setup.homeDir, launch, setup.owner),
     resume,
     session: sessionOf(process.env),
     devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),

@@ -36,6 +36,7 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readFileSync,
   renameSync,
@@ -47,6 +48,8 @@ import { open, rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@headroom/model";
 import type { WorkerUsage } from "../executor.ts";
+import type { FileOwner } from "./untrusted-files.ts";
+import { inheritOwner } from "./untrusted-files.ts";
 import type { IsolationRecord } from "../processes/isolation/isolation-record.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import type { DrainRecord } from "./drain-record.ts";
@@ -82,6 +85,13 @@ export interface LaunchRecord {
   readonly drain?: DrainRecord;
   /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */
   readonly parts?: readonly GangPart[];
+  /** User of the system that runs the gang, if it is not the user of the control plane, and the submitter whom it stands for. */
+  readonly runAs?: RunAsRecord;
+}
+
+export interface RunAsRecord extends FileOwner {
+  readonly user: string;
+  readonly submitter: string;
 }
 
 /** The workers of a gang on one node. Each part has records of its own, in which its workers count from 0. */
@@ -296,7 +306,10 @@ export class AttemptFiles {
   write<Name extends RecordName>(name: Name, record: Records[Name]): void {
     const temporary = temporaryPath(this.recordsDir, name);
     try {
-      writeFileSync(temporary, this.#seal(name, record), { mode: 0o600, flag: NEW_FILE });
+      withFile(openSync(temporary, NEW_FILE, 0o600), (file) => {
+        writeFileSync(file, this.#seal(name, record));
+        this.#inheritOwner(file);
+      });
       renameSync(temporary, path.join(this.recordsDir, name));
     } catch (error) {
       // Records that are written again and again would fill a full file system with empty files.
@@ -311,6 +324,7 @@ export class AttemptFiles {
     const file = await open(temporary, NEW_FILE, 0o600);
     try {
       await file.writeFile(this.#seal(name, record));
+      this.#inheritOwner(file.fd);
       await file.sync();
     } finally {
       await file.close();
@@ -339,6 +353,7 @@ export class AttemptFiles {
     try {
       withFile(openSync(temporary, NEW_FILE, 0o600), (file) => {
         writeFileSync(file, text);
+        this.#inheritOwner(file);
         sync(file);
       });
       while (!tryLink(temporary, target)) {
@@ -351,6 +366,11 @@ export class AttemptFiles {
     }
     withFile(openSync(this.recordsDir, "r"), sync);
     return true;
+  }
+
+  /** The job of another user reads the records that root writes for it. Only root creates names beside the directory. */
+  #inheritOwner(file: number): void {
+    inheritOwner(file, lstatSync(this.recordsDir));
   }
 
   #seal(name: RecordName, record: Records[RecordName]): string {

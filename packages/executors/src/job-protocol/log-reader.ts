@@ -4,12 +4,10 @@
  */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
-import { open } from "node:fs/promises";
-import path from "node:path";
 import type { LogChunk, LogRequest, LogStart, LogStream } from "../executor.ts";
 import { isMissing } from "./attempt-files.ts";
 import type { LogFile } from "./log-files.ts";
-import { listLogFiles, READ_LOG } from "./log-files.ts";
+import { listLogFiles, openLog } from "./log-files.ts";
 import { LogTimes } from "./log-times.ts";
 
 const BLOCK_BYTES = 64 * 1024;
@@ -164,7 +162,7 @@ class StreamCursor {
    */
   async #read({ name }: LogFile, position: number): Promise<number> {
     try {
-      const handle = await open(path.join(this.#workerDir, name), READ_LOG);
+      const handle = await openLog(this.#workerDir, name);
       try {
         const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
         const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, position);
@@ -204,7 +202,7 @@ class StreamCursor {
 
   async #sizeOf({ name }: LogFile): Promise<number> {
     try {
-      const handle = await open(path.join(this.#workerDir, name), READ_LOG);
+      const handle = await openLog(this.#workerDir, name);
       try {
         return (await handle.stat()).size;
       } finally {

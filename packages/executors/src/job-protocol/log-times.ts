@@ -1,9 +1,8 @@
 /** Times at which the bytes of a stream were written. They are read together with the stream, from files of times. */
-import { open } from "node:fs/promises";
-import path from "node:path";
+import type { FileHandle } from "node:fs/promises";
 import type { LogStream } from "../executor.ts";
 import { isMissing } from "./attempt-files.ts";
-import { logTimesName, READ_LOG } from "./log-files.ts";
+import { logTimesName, openLog } from "./log-files.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 10;
@@ -80,7 +79,7 @@ export class LogTimes {
     }
     if ((this.#marks.at(-1)?.fromByte ?? -1) >= byte) return;
     try {
-      const file = await open(path.join(this.#workerDir, logTimesName(this.#stream, startByte)), READ_LOG);
+      const file = await openLog(this.#workerDir, logTimesName(this.#stream, startByte));
       try {
         await this.#readMarks(file, byte);
       } finally {
@@ -91,7 +90,7 @@ export class LogTimes {
     }
   }
 
-  async #readMarks(file: Awaited<ReturnType<typeof open>>, byte: number): Promise<void> {
+  async #readMarks(file: FileHandle, byte: number): Promise<void> {
     const block = Buffer.alloc(BLOCK_BYTES);
     while ((this.#marks.at(-1)?.fromByte ?? -1) < byte) {
       const { bytesRead } = await file.read(block, 0, BLOCK_BYTES, this.#position);

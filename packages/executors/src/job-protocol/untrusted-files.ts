@@ -5,11 +5,16 @@
  * openat(2): `/proc/self/fd/<fd>/<name>` resolves the name in the opened directory instead (proc(5)).
  *
  * Nothing here may pass a path below such a directory to a function that follows links.
+ *
+ * Root can hand the directory of a job over to the user as whom the job runs. It lies in a directory in which only root creates
+ * names; below it, files of root and of that user count as the job's own, and what root creates there belongs to that user.
  */
 import {
   chmodSync,
   closeSync,
   constants,
+  fchmodSync,
+  fchownSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -17,6 +22,7 @@ import {
   renameSync,
   writeFileSync,
 } from "node:fs";
+import type { Stats } from "node:fs";
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 
@@ -53,10 +59,11 @@ export function inDirectory<Result>(
 }
 
 function openDirectory(trusted: string, segments: readonly string[]): number {
-  let directory = openOneDirectory(trusted);
-  for (const segment of segments) {
+  let directory = openOneDirectory(trusted, null);
+  for (const [depth, segment] of segments.entries()) {
     try {
-      const next = openOneDirectory(nameIn(directory, checkedName(segment)));
+      const above = fstatSync(directory);
+      const next = openOneDirectory(nameIn(directory, checkedName(segment)), { above, isTrusted: depth === 0 });
       closeSync(directory);
       directory = next;
     } catch (error) {
@@ -67,19 +74,32 @@ function openDirectory(trusted: string, segments: readonly string[]): number {
   return directory;
 }
 
-function openOneDirectory(directory: string): number {
+interface Above {
+  readonly above: Stats;
+  /** True: it is the trusted directory, in which jobs create no names. */
+  readonly isTrusted: boolean;
+}
+
+/** `within`: the directory above; `null`: the directory is the trusted one, which can be root's on a node. */
+function openOneDirectory(directory: string, within: Above | null): number {
   const opened = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (isOwn(fstatSync(opened).uid)) return opened;
+  const { uid } = fstatSync(opened);
+  if (within === null ? isOwn(uid) || uid === 0 : belongsTo(uid, within)) return opened;
   closeSync(opened);
   throw new UntrustedFile(`${directory} belongs to another user`);
 }
 
-/** Opens a regular file of this user for reading. Waits for nothing, and follows no link. The caller closes it. */
+function belongsTo(uid: number, { above, isTrusted }: Above): boolean {
+  if (isOwn(uid) || uid === above.uid) return true;
+  return isTrusted && isRoot() && above.uid === 0 && (above.mode & OTHERS_WRITE) === 0;
+}
+
+/** Opens a regular file of this user, or of the owner of the directory, for reading. Waits for nothing, and follows no link. The caller closes it. */
 export function openRegular(directory: number, name: string): number {
   const file = openSync(nameIn(directory, checkedName(name)), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const stat = fstatSync(file);
   // A hard link in a job's directory could lead to any file of this user on the same file system.
-  if (stat.isFile() && stat.nlink === 1 && isOwn(stat.uid)) return file;
+  if (stat.isFile() && stat.nlink === 1 && (isOwn(stat.uid) || stat.uid === fstatSync(directory).uid)) return file;
   closeSync(file);
   throw new UntrustedFile(`${name} is not a file of its own`);
 }
@@ -93,6 +113,7 @@ export function replaceFile(directory: number, name: string, content: string): v
   const file = openSync(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
     writeFileSync(file, content);
+    inheritOwner(file, fstatSync(directory));
   } finally {
     closeSync(file);
   }
@@ -106,22 +127,56 @@ export function replaceFile(directory: number, name: string, content: string): v
 }
 
 /**
- * Creates a directory that only this user can enter. A link or another kind of file in its place is renamed to
- * `asideName`; an existing directory is kept, with all that is in it.
+ * Creates a directory that only its owner can enter: `owner`, or that of the parent. A link or another kind of file in its place is
+ * renamed to `asideName`; an existing directory is kept, with all that is in it.
  */
-export function ensureDirectory(parent: number, name: string, asideName: string): void {
+export function ensureDirectory(parent: number, name: string, asideName: string, owner: FileOwner | null = null): void {
   const target = nameIn(parent, checkedName(name));
   for (;;) {
     try {
       mkdirSync(target, { mode: 0o700 });
-      return;
     } catch (error) {
       if (!hasCode(error, "EEXIST")) throw error;
     }
-    const stat = lstatSync(target, { throwIfNoEntry: false });
-    if (stat?.isDirectory() === true && isOwn(stat.uid)) return chmodSync(target, 0o700);
-    if (stat !== undefined) renameSync(target, nameIn(parent, checkedName(asideName)));
+    if (keepDirectory(target, { above: fstatSync(parent), isTrusted: owner !== null }, owner)) return;
+    if (lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+      renameSync(target, nameIn(parent, checkedName(asideName)));
   }
+}
+
+/** Returns false if the target is no directory, or one of another user. */
+function keepDirectory(target: string, within: Above, owner: FileOwner | null): boolean {
+  const stat = lstatSync(target, { throwIfNoEntry: false });
+  if (stat?.isDirectory() !== true || !belongsTo(stat.uid, within)) return false;
+  if (!isRoot()) {
+    chmodSync(target, 0o700);
+    return true;
+  }
+  let directory: number;
+  try {
+    directory = openSync(target, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR", "ELOOP")) return false;
+    throw error;
+  }
+  try {
+    fchmodSync(directory, 0o700);
+    inheritOwner(directory, owner ?? within.above);
+  } finally {
+    closeSync(directory);
+  }
+  return true;
+}
+
+/** A user as whom jobs run. */
+export interface FileOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Gives a file that root has just created to the owner of its directory. Without effect for other users. */
+export function inheritOwner(file: number, { uid, gid }: FileOwner): void {
+  if (isRoot() && uid !== 0) fchownSync(file, uid, gid);
 }
 
 /** Whether a path is a directory or below it, by its text alone. */
@@ -129,6 +184,9 @@ export const isWithin = (directory: string, file: string): boolean =>
   file === directory || file.startsWith(directory.endsWith("/") ? directory : `${directory}/`);
 
 const isOwn = (uid: number): boolean => uid === process.getuid?.();
+const isRoot = (): boolean => process.getuid?.() === 0;
+/** Bits of a mode that let others than the owner create names in a directory. */
+const OTHERS_WRITE = 0o022;
 
 function checkedName(name: string): string {
   if (name === "" || name === "." || name === ".." || path.basename(name) !== name || name.includes("\0"))

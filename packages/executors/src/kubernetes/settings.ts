@@ -2,11 +2,14 @@
 import { z } from "zod";
 
 const absolutePath = z.string().startsWith("/", "an absolute path").max(1024);
-/** A name of an object (RFC 1123), in which `{team}` stands for the team of the workload. */
+/** A name of an object (RFC 1123), in which `{team}` stands for the team of the workload, and `{user}` for its submitter. */
 const nameRule = z
   .string()
   .max(63)
-  .regex(/^(?:[a-z0-9-]|\{team\})+$/, "lower-case letters, digits and '-'; {team} stands for the team");
+  .regex(
+    /^(?:[a-z0-9-]|\{team\}|\{user\})+$/,
+    "lower-case letters, digits and '-'; {team} stands for the team, {user} for the submitter",
+  );
 const labelName = z.string().regex(/^[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?$/, "the name of a label");
 const labels = z.record(labelName, z.string().max(63));
 
@@ -48,8 +51,17 @@ export const kubernetesSettings = z.strictObject({
     description:
       "Namespace of the pods. `{team}` stands for the team, so that `ml-{team}` is a namespace for each team. The namespaces must exist.",
   }),
+  namespaces: z.record(z.string().min(1).max(1_024), nameRule).optional().meta({
+    description:
+      "Namespace of the pods of each team, instead of `namespace`; teams below inherit it, `*` is any other team. Work of a team without a namespace is refused.",
+  }),
   serviceAccount: nameRule.optional().meta({
-    description: "Service account of the pods; `{team}` stands for the team. Default: none, and no token is mounted.",
+    description:
+      "Service account of the pods; `{team}` stands for the team, `{user}` for the submitter. Default: none, and no token is mounted.",
+  }),
+  serviceAccounts: z.record(z.string().min(1).max(256), nameRule).optional().meta({
+    description:
+      "Service account of the pods of each submitter. Others have `serviceAccount`; without it their work is refused.",
   }),
   defaultImage: z.string().min(1).max(512).optional().meta({
     description:

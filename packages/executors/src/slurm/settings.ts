@@ -9,7 +9,10 @@ const word = z
   .regex(/^[^\s,]+$/, "one word without commas");
 const absolutePath = z.string().startsWith("/", "an absolute path").max(1024);
 
-export const slurmSettings = z.strictObject({
+/** Rules by which a submitter becomes a user of Slurm. */
+const userRules = ["controlPlane", "sameName", "table", "oneUser"] as const;
+
+const fields = z.strictObject({
   directory: absolutePath.meta({
     description:
       "Directory on a file system that this machine and all nodes share. Records, logs, checkpoints and the directories of jobs are here.",
@@ -28,6 +31,19 @@ export const slurmSettings = z.strictObject({
     description: "Directory `executors/src/slurm/agent` of Headroom on the nodes. Default: the path on this machine.",
   }),
   account: word.optional().meta({ description: "Account of the jobs." }),
+  accounts: z.record(z.string().min(1).max(1_024), word).optional().meta({
+    description:
+      "Account of the jobs of each team; teams below inherit it, `*` is any other team. Work of a team without an account is refused.",
+  }),
+  userRule: z.enum(userRules).default("controlPlane").meta({
+    description:
+      "User of the jobs. `controlPlane`: that of Headroom. `sameName`: the user with the name of the submitter. `table`: by `users`. `oneUser`: `user`. All but the first need root; submitters without a user are refused.",
+  }),
+  users: z
+    .record(z.string().min(1).max(256), word)
+    .optional()
+    .meta({ description: "With `userRule: table`: the user of Slurm for each submitter." }),
+  user: word.optional().meta({ description: "With `userRule: oneUser`: the user of all jobs." }),
   qos: word.optional().meta({ description: "QOS of the jobs." }),
   reservation: word.optional().meta({ description: "Reservation in which the jobs run." }),
   constraint: z
@@ -67,5 +83,19 @@ export const slurmSettings = z.strictObject({
     description: "Time in ms without a sign of life after which a job counts as lost, if Slurm does not run it either.",
   }),
 });
+
+export const slurmSettings = fields
+  .refine(({ userRule, users }) => userRule !== "table" || users !== undefined, {
+    path: ["users"],
+    error: "is required with userRule: table",
+  })
+  .refine(({ userRule, user }) => userRule !== "oneUser" || user !== undefined, {
+    path: ["user"],
+    error: "is required with userRule: oneUser",
+  })
+  .refine(({ account, accounts }) => account === undefined || accounts === undefined, {
+    path: ["accounts"],
+    error: "excludes account: name the account of other teams as *",
+  });
 
 export type SlurmSettings = z.infer<typeof slurmSettings>;

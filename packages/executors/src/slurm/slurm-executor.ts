@@ -4,11 +4,11 @@
  * for nodes and jobs through its commands (`commands/`). Start with `executor/job-launcher.ts`, then `executor/judge.ts`.
  */
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { chmodSync, readdirSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, ForeignUseReport, NodeId } from "@headroom/model";
-import { makeDurableDirectory, OperationalError } from "@headroom/platform";
+import { makeDirectory, makeDurableDirectory, OperationalError } from "@headroom/platform";
 import type {
   AttemptUsage,
   Executor,
@@ -20,6 +20,7 @@ import type {
   WorkerUsage,
 } from "../executor.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { partFiles, partsOf, usageByRank, workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
@@ -35,6 +36,7 @@ import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
 import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
+import { RecordedOwners } from "./executor/job-owners.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import type { SlurmSettings } from "./settings.ts";
 import { ALIVE_MS } from "./agent/part-supervisor.ts";
@@ -76,6 +78,7 @@ class SlurmExecutor implements Executor {
   readonly #options: SlurmExecutorOptions;
   readonly #store: AttemptStore;
   readonly #commands: SlurmCommands;
+  readonly #owners: RecordedOwners;
   readonly #reporter = new Reporter();
   readonly #watch: AttemptWatch;
   readonly #launcher: JobLauncher;
@@ -101,7 +104,9 @@ class SlurmExecutor implements Executor {
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
-    this.#commands = new SlurmCommands(settings);
+    const owners = new RecordedOwners(this.#store, this.#jobPrefix);
+    this.#owners = owners;
+    this.#commands = new SlurmCommands(settings, owners);
     this.#watch = new AttemptWatch({
       store: this.#store,
       commands: this.#commands,
@@ -129,6 +134,7 @@ class SlurmExecutor implements Executor {
       },
       watch: this.#watch,
       nodes: () => this.#nodes(),
+      onRecorded: (name) => owners.note(name),
       stores: options.stores,
       onProblem: (message) => this.#problem(message),
     });
@@ -221,6 +227,7 @@ class SlurmExecutor implements Executor {
       throw new OperationalError("attemptActive", `Attempt ${attemptId} has not ended.`, { retryable: true });
     this.#watch.forget(name);
     this.#launcher.forget(name);
+    this.#owners.forget(name);
     if (kind === "absent") return;
     const forgotten = FORGOTTEN_PREFIX + name;
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
@@ -317,11 +324,21 @@ function openStore(options: SlurmExecutorOptions, onProblem: (message: string) =
     mark.check();
     const store = new AttemptStore(settings.directory, onProblem, path.join(stateDir, "records-key"));
     mark.make();
+    if (settings.userRule !== "controlPlane") openToUsers(settings.directory);
     return store;
   } catch (error) {
     if (error instanceof OperationalError) throw error;
     const message = `Attempts cannot be kept in ${settings.directory}: ${messageOf(error)}.`;
     throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
+  }
+}
+
+/** Jobs of other users reach their own directories; the names beside them stay hidden. */
+function openToUsers(directory: string): void {
+  const below = [attemptsDirOf, workRootOf, requestRootOf, checkpointRootOf].map((rootIn) => rootIn(directory));
+  for (const each of [directory, ...below]) {
+    makeDirectory(each, 0o711);
+    chmodSync(each, 0o711);
   }
 }
 

@@ -70,6 +70,32 @@ const plan = (launch: LaunchGang, settings: object = {}) => ({
   settings: kubernetesSettings.parse({ defaultImage: "pytorch", namespace: "ml-{team}", ...settings }),
 });
 
+const placeOf = (settings: object, actor = "tester") => {
+  const [pod] = podDocuments(plan({ ...launchOf(1), actor }, settings)) as unknown as readonly {
+    metadata: { namespace: string };
+    spec: { serviceAccountName?: string };
+  }[];
+  return [pod?.metadata.namespace, pod?.spec.serviceAccountName];
+};
+
+describe("the submitter of an attempt", () => {
+  it("becomes a service account, and the team a namespace, by the rules of the executor", () => {
+    expect(placeOf({ serviceAccount: "u-{user}" })).toEqual(["ml-vision-lab", "u-tester"]);
+    expect(placeOf({ namespaces: { "*": "other", "Vision Lab": "vision" } })).toEqual(["vision", undefined]);
+    const table = { serviceAccounts: { "a@b.org": "ab" } };
+    expect(placeOf({ ...table, serviceAccount: "guest" }, "a@b.org")).toEqual(["ml-vision-lab", "ab"]);
+    expect(placeOf({ ...table, serviceAccount: "guest" })).toEqual(["ml-vision-lab", "guest"]);
+  });
+
+  it.each([
+    [{ serviceAccount: "{user}" }, "Alice", "the submitter Alice is no name of Kubernetes"],
+    [{ serviceAccounts: { alice: "a" } }, "bob", "the submitter bob has no service account"],
+    [{ namespaces: { nlp: "nlp" } }, "bob", "the team Vision Lab has no namespace"],
+  ])("is refused if %j does not map it: %s", (settings, actor, reason) => {
+    expect(() => placeOf(settings, actor)).toThrow(reason);
+  });
+});
+
 describe("the pods of an attempt", () => {
   it("request what was decided, carry the attempt, and are bound by Headroom alone", () => {
     const [, second] = podDocuments(plan(launchOf(2), { serviceAccount: "{team}", sharedMemoryMib: 64 }));

@@ -12,12 +12,12 @@ import {
   ATTEMPT_LABEL,
   CONTAINER,
   FINALIZER,
-  nameByRule,
   podAnnotations,
   podLabels,
   podName,
   SCHEDULER_NAME,
 } from "./pod-names.ts";
+import { byRule, namespaceOf, serviceAccountOf } from "./submitter-names.ts";
 import { literal, WORKER_SCRIPT } from "./worker-command.ts";
 
 export interface PodPlan {
@@ -67,9 +67,6 @@ const NODE_TOLERATIONS: readonly Toleration[] = ["not-ready", "unreachable"].map
   effect: "NoExecute",
 }));
 
-export const namespaceOf = ({ spec }: LaunchGang, { namespace }: Pick<KubernetesSettings, "namespace">): string =>
-  nameByRule(namespace, spec.team);
-
 /** Throws `RefusedGang` if the workload names no image and there is no default. */
 function imageOf({ spec }: LaunchGang, { defaultImage }: KubernetesSettings): string {
   const image = spec.image ?? spec.env[IMAGE_VARIABLE] ?? defaultImage;
@@ -81,7 +78,7 @@ function imageOf({ spec }: LaunchGang, { defaultImage }: KubernetesSettings): st
 export function rendezvousOf(
   launch: LaunchGang,
   base: string,
-  settings: Pick<KubernetesSettings, "hostNetwork" | "namespace">,
+  settings: Pick<KubernetesSettings, "hostNetwork" | "namespace" | "namespaces">,
 ): { readonly address: string; readonly port: number } {
   const port = settings.hostNetwork ? HOST_PORTS.first + (hashOf(base) % HOST_PORTS.count) : RENDEZVOUS_PORT;
   if (launch.workers.length === 1) return { address: "127.0.0.1", port };
@@ -130,25 +127,26 @@ export function serviceDocument({ launch, identity, settings }: PodPlan): PodDoc
 
 function podSpec(plan: PodPlan, rank: number, image: string): object {
   const { launch, settings, identity } = plan;
-  const { serviceAccount, tolerations, priorityClassName, runtimeClassName, securityContext } = settings;
+  const serviceAccount = serviceAccountOf(launch, settings);
+  const { tolerations, priorityClassName, runtimeClassName, securityContext } = settings;
   const { volumes, volumeMounts } = volumesOf(plan, rank);
   const { spec } = launch;
   return {
     schedulerName: SCHEDULER_NAME,
     restartPolicy: "Never",
     enableServiceLinks: false,
-    automountServiceAccountToken: serviceAccount !== undefined,
+    automountServiceAccountToken: serviceAccount !== null,
     terminationGracePeriodSeconds: Math.max(1, Math.ceil(spec.graceTimeoutMs / 1_000)),
     ...(spec.walltimeMs === null
       ? {}
       : { activeDeadlineSeconds: Math.ceil((spec.walltimeMs + spec.graceTimeoutMs) / 1_000) + DEADLINE_SLACK_S }),
     ...(launch.workers.length === 1 ? {} : { hostname: podName(identity.base, rank), subdomain: identity.base }),
     ...(settings.hostNetwork ? { hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" } : {}),
-    ...(serviceAccount === undefined ? {} : { serviceAccountName: nameByRule(serviceAccount, spec.team) }),
+    ...(serviceAccount === null ? {} : { serviceAccountName: serviceAccount }),
     ...(priorityClassName === undefined ? {} : { priorityClassName }),
     ...(runtimeClassName === undefined ? {} : { runtimeClassName }),
     ...(securityContext === undefined ? {} : { securityContext }),
-    imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name: nameByRule(name, spec.team) })),
+    imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name: byRule(name, launch) })),
     tolerations: [...ACCELERATOR_TOLERATIONS, ...NODE_TOLERATIONS, ...tolerations],
     volumes,
     containers: [

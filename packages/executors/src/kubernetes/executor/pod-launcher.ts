@@ -28,9 +28,10 @@ import type { KubernetesSettings } from "../settings.ts";
 import type { GangWatch } from "./gang-watch.ts";
 import { allOf, PodActions } from "./pod-actions.ts";
 import type { PodMount, PodPlan } from "./pod-documents.ts";
-import { namespaceOf, podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts";
+import { podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts";
 import { DENIALS_MIN } from "./gang-judge.ts";
 import { baseName, carriesAttempt } from "./pod-names.ts";
+import { namespaceOf, serviceAccountOf } from "./submitter-names.ts";
 import type { WatchedGang } from "./watched-gang.ts";
 import { delayRetry, readPlace, recordPlace } from "./watched-gang.ts";
 import { tooLong } from "./worker-command.ts";
@@ -297,6 +298,8 @@ export class PodLauncher {
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { store, log, installation, settings, jobFiles } = this.#setup;
     const { spec, attemptId, workloadId, sequence, workers } = effect;
+    // Refuses before anything exists what the rules do not map.
+    serviceAccountOf(effect, settings);
     const base = baseName(installation, attemptId);
     makeAttemptDirectories(files, 0);
     const own = jobFiles(files);

@@ -53,6 +53,7 @@ export const podAnnotations = (launch: LaunchGang, rank: number): Readonly<Recor
   [`${PREFIX}/workload-id`]: launch.workloadId,
   [`${PREFIX}/workload`]: launch.spec.name,
   [`${PREFIX}/team`]: launch.spec.team,
+  [`${PREFIX}/submitter`]: launch.actor,
   [`${PREFIX}/node`]: launch.workers[rank]?.node ?? "",
   [`${PREFIX}/sequence`]: String(launch.sequence),
 });

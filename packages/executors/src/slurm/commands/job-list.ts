@@ -18,7 +18,7 @@ export interface JobList {
 }
 
 /** `squeue --format`. The name comes last, because only it may contain the separator. */
-export const JOB_FORMAT = "%i|%T|%r|%j";
+export const JOB_FORMAT = "%i|%T|%r|%U|%j";
 
 const PENDING: ReadonlySet<string> = new Set(["PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUE_FED"]);
 const ACTIVE: ReadonlySet<string> = new Set([
@@ -46,22 +46,25 @@ const ENDED: ReadonlySet<string> = new Set([
   "TIMEOUT",
 ]);
 
-/** `prefix`: names of this executor's jobs begin with it. Jobs with other names are left out. */
-export function readJobList(text: string, prefix: string): JobList {
+/**
+ * `prefix`: names of this executor's jobs begin with it. Jobs with other names, and those of users who do not own a job of this name, are
+ * left out: anyone may submit a job with any name.
+ */
+export function readJobList(text: string, prefix: string, owns: (uid: number, name: string) => boolean): JobList {
   const jobs = new Map<string, ListedJob>();
   let isComplete = text === "" || text.endsWith("\n");
   const lines = text.split("\n");
   // A line without its end is cut off.
   lines.pop();
   for (const line of lines) {
-    const match = /^(\d+)(?:[+_][^|]*)?\|([A-Z_]+)\|([^|]*)\|(.*)$/.exec(line);
+    const match = /^(\d+)(?:[+_][^|]*)?\|([A-Z_]+)\|([^|]*)\|(\d+)\|(.*)$/.exec(line);
     const phase = phaseOf(match?.[2] ?? "");
     if (match === null || phase === null) {
       isComplete = isComplete && line === "";
       continue;
     }
-    const [, id = "", state = "", reason = "", name = ""] = match;
-    if (!name.startsWith(prefix)) continue;
+    const [, id = "", state = "", reason = "", uid = "", name = ""] = match;
+    if (!name.startsWith(prefix) || !owns(Number(uid), name)) continue;
     const before = jobs.get(name);
     const ids = [...(before?.ids ?? []), id];
     const job: ListedJob = { name, phase, detail: reason === "None" ? state : `${state}, ${reason}`, ids };

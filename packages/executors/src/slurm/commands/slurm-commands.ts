@@ -11,6 +11,13 @@ import { runCommand } from "./run-command.ts";
 /** Commands at a time. The controller serves few at once anyway, and each costs a process here. */
 const CONCURRENCY_MAX = 4;
 
+/** The users of the jobs, by name of the job. */
+export interface JobOwners {
+  readonly uids: ReadonlySet<number>;
+  uidOf(jobName: string): number;
+  owns(uid: number, jobName: string): boolean;
+}
+
 export type Submission =
   | { readonly kind: "submitted"; readonly jobId: string }
   /** Slurm will refuse it again. */
@@ -33,12 +40,14 @@ const REFUSALS = [
 
 export class SlurmCommands {
   readonly #settings: SlurmSettings;
+  readonly #owners: JobOwners;
   readonly #env: Readonly<Record<string, string>>;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(settings: SlurmSettings) {
+  constructor(settings: SlurmSettings, owners: JobOwners) {
     this.#settings = settings;
+    this.#owners = owners;
     const { username, homedir } = userInfo();
     this.#env = {
       PATH: process.env["PATH"] ?? "/usr/bin:/bin",
@@ -57,11 +66,11 @@ export class SlurmCommands {
     return this.#answer("scontrol", ["show", entity, "--all", "--oneliner", ...details]);
   }
 
-  /** Jobs of this user whose names begin with the prefix, also those that ended within `MinJobAge`. */
+  /** Jobs of the owners whose names begin with the prefix, also those that ended within `MinJobAge`. */
   async jobs(prefix: string): Promise<JobList> {
-    const { username } = userInfo();
-    const args = ["--noheader", "--all", "--states=all", `--user=${username}`, `--format=${JOB_FORMAT}`];
-    return readJobList(await this.#answer("squeue", args), prefix);
+    const users = [...this.#owners.uids].join(",");
+    const args = ["--noheader", "--all", "--states=all", `--user=${users}`, `--format=${JOB_FORMAT}`];
+    return readJobList(await this.#answer("squeue", args), prefix, (uid, name) => this.#owners.owns(uid, name));
   }
 
   async submit(args: readonly string[]): Promise<Submission> {
@@ -80,7 +89,7 @@ export class SlurmCommands {
 
   /** Cancels the jobs with this name, pending or running. Slurm sends SIGTERM, and SIGKILL after `KillWait`. */
   async cancel(name: string): Promise<void> {
-    await this.#answer("scancel", [`--user=${userInfo().username}`, `--jobname=${name}`]);
+    await this.#answer("scancel", [`--user=${this.#owners.uidOf(name)}`, `--jobname=${name}`]);
   }
 
   async #answer(program: string, args: readonly string[]): Promise<string> {

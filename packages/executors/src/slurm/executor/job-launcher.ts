@@ -3,7 +3,7 @@ import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/mod
 import { acceleratorIndices } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
 import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
-import type { AttemptFiles, LaunchRecord, LogLimits } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles, LaunchRecord, LogLimits, RunAsRecord } from "../../job-protocol/attempt-files.ts";
 import { syncDirectory } from "../../job-protocol/attempt-files.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
@@ -21,8 +21,10 @@ import type { AttemptWatch } from "./attempt-watch.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
 import { writeSecret } from "./secret-file.ts";
 import type { WatchedJob } from "./slurm-attempt.ts";
-import type { NodeShare } from "./submission.ts";
+import type { NodeShare, SubmissionUser } from "./submission.ts";
 import { partsOfShares, sharesOf, submissionArgs } from "./submission.ts";
+import type { SubmitterAccount } from "./submitters.ts";
+import { accountName, accountOf } from "./submitters.ts";
 import { supervisorFile, writeJobScript } from "./job-script.ts";
 
 /** Time in ms after the grace period of a stop after which the job is cancelled in Slurm. */
@@ -40,6 +42,8 @@ export interface JobLauncherSetup {
   readonly log: LogLimits;
   readonly watch: AttemptWatch;
   /** Nodes of the last inventory; the inventory is read if there is none. */
+  /** Called when the launch of an attempt is recorded. */
+  readonly onRecorded: (name: string) => void;
   readonly nodes: () => Promise<ReadonlyMap<NodeId, ClusterNode>>;
   /** Absent: no stores are declared. */
   readonly stores?: ReadingRules | undefined;
@@ -156,7 +160,9 @@ export class JobLauncher {
       ],
     };
     watched.submissions += 1;
-    const result = await commands.submit(submissionArgs(effect, shares, names, settings));
+    const user = this.#userOf(files, effect);
+    if (user === null) return;
+    const result = await commands.submit(submissionArgs(effect, shares, names, settings, user));
     watched.goneSinceMs = null;
     watched.goneCount = 0;
     const backoffMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(watched.submissions - 1, 10), RETRY_MAX_MS);
@@ -165,10 +171,28 @@ export class JobLauncher {
     if (result.kind === "refused") this.#refuse(files, effect, result.reason);
   }
 
+  /** `null`: the attempt is refused, because the team has lost its account since the launch was recorded. */
+  #userOf(files: AttemptFiles, { spec }: LaunchGang): SubmissionUser | null {
+    try {
+      const account = accountName(spec.team, this.#setup.settings);
+      return { runAs: files.read("launch.json")?.runAs ?? null, account };
+    } catch (error) {
+      if (!(error instanceof RefusedGang)) throw error;
+      voidAttempt(files, `${error.message}.`, error.lossCause);
+      this.#setup.watch.notice(files.key.name);
+      return null;
+    }
+  }
+
   /** The workload fails with the reason in its log, so that its retries are bounded. */
   #refuse(files: AttemptFiles, effect: LaunchGang, reason: string): void {
     const launch = files.read("launch.json");
     if (launch === null || !files.create("claim.json", { kind: "void", detail: reason })) return;
+    // Root must not write logs in directories that the user of a job can exchange for links.
+    if (launch.runAs !== undefined) {
+      recordLost(files, { detail: `Slurm refused the job: ${reason}.`, cause: "records" });
+      return this.#setup.watch.notice(files.key.name);
+    }
     const own = { ...launch, environments: effect.workers.map(() => ({})) };
     const first = partFiles(files.key, 0);
     files.createDurably("exit.json", refusedExit(first, own, `Slurm refused the job: ${reason}`));
@@ -192,12 +216,15 @@ export class JobLauncher {
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang, shares: readonly NodeShare[]): Promise<void> {
     const { store, log } = this.#setup;
     const { spec, attemptId, workloadId, sequence } = effect;
-    makeAttemptDirectories(files, 0);
-    for (const [part, { ranks }] of shares.entries()) makeAttemptDirectories(partFiles(files.key, part), ranks.length);
+    const { runAs } = await accountOf(effect, this.#setup.settings);
+    makeAttemptDirectories(files, 0, runAs);
+    for (const [part, { ranks }] of shares.entries())
+      makeAttemptDirectories(partFiles(files.key, part), ranks.length, runAs);
     const environmentSetup = {
       homeDir: store.homeDir,
       devicesOf: (worker: LaunchGang["workers"][number]) =>
         Promise.resolve({ vendor: "none" as const, indices: acceleratorIndices(worker.accelerators) }),
+      ...(runAs === null ? {} : { owner: runAs }),
     };
     const environments = await attemptEnvironments(environmentSetup, files, effect);
     const masterAddress = shares[0]?.node.address ?? "127.0.0.1";
@@ -209,15 +236,21 @@ export class JobLauncher {
       bootId: "",
       run: spec.run,
       workingDir: spec.dir ?? files.jobDir,
-      checkpointDir: checkpointDirOf(store.homeDir, effect),
+      checkpointDir: checkpointDirOf(store.homeDir, effect, runAs),
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
-      environments: environments.map((environment) => ({ ...environment, MASTER_ADDR: masterAddress })),
+      environments: environments.map((environment) => ({
+        ...environment,
+        ...(runAs === null ? {} : loginOf(runAs, spec.env)),
+        MASTER_ADDR: masterAddress,
+      })),
       parts: partsOfShares(shares),
+      ...(runAs === null ? {} : { runAs: recordOf(runAs) }),
     };
     writeSecret(files);
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);
+    this.#setup.onRecorded(files.key.name);
   }
 
   /** `KillWait` of the cluster: the time between SIGTERM and SIGKILL when Slurm ends a job. */
@@ -232,3 +265,14 @@ export class JobLauncher {
     return this.#killWaitMs;
   }
 }
+
+/** Variables of a login of the user, unless the workload sets them. */
+function loginOf(
+  { user, home, shell }: NonNullable<SubmitterAccount["runAs"]>,
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const login = { HOME: home, USER: user, LOGNAME: user, SHELL: shell };
+  return { ...login, ...Object.fromEntries(Object.entries(env).filter(([name]) => name in login)) };
+}
+
+const recordOf = ({ user, submitter, uid, gid }: RunAsRecord): RunAsRecord => ({ user, submitter, uid, gid });

@@ -25,7 +25,7 @@ class Course {
       if (isAlive) this.watched.signChangedAtMs = performance.now();
       const { kind } = judge(
         this.watched,
-        readJobList(text, "job-"),
+        readJobList(text, "job-", () => true),
         "job-w1.1",
         rules,
         this.#isClaimed ? { jobId: "7" } : null,
@@ -36,9 +36,9 @@ class Course {
   }
 }
 
-const running = "7|RUNNING|None|job-w1.1\n";
-const ended = "7|NODE_FAIL|None|job-w1.1\n";
-const others = "9|RUNNING|None|other\n";
+const running = "7|RUNNING|None|0|job-w1.1\n";
+const ended = "7|NODE_FAIL|None|0|job-w1.1\n";
+const others = "9|RUNNING|None|0|other\n";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => vi.useRealTimers());
@@ -53,7 +53,7 @@ describe("an attempt that a job has claimed", () => {
   });
 
   it("is not stopped because a second submission of it ended, which found it claimed", () => {
-    const second = "9|COMPLETED|None|job-w1.1\n";
+    const second = "9|COMPLETED|None|0|job-w1.1\n";
     expect(new Course(true).answer(running, 10).answer(second, 3_600, true).conclusions).toEqual(["wait"]);
     expect(new Course(true).answer(second + ended, 60, true).conclusions).toEqual(["wait", "fence"]);
   });
@@ -83,18 +83,18 @@ describe("an attempt that no job has claimed", () => {
   });
 
   it("waits as long as its job does, up to the start timeout", () => {
-    const pending = "7|PENDING|Resources|job-w1.1\n";
+    const pending = "7|PENDING|Resources|0|job-w1.1\n";
     expect(new Course(false).answer(pending, 590).conclusions).toEqual(["wait"]);
     expect(new Course(false).answer(pending, 620).conclusions).toEqual(["wait", "void"]);
   });
 
   it("asks for the nodes of a job that waits for nodes that are not available", () => {
-    const pending = "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n1|job-w1.1\n";
+    const pending = "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n1|0|job-w1.1\n";
     expect(new Course(false).answer(pending, 20).conclusions).toEqual(["wait", "checkNodes"]);
   });
 
   it("is given up when its jobs end without a supervisor", () => {
-    const failed = "7|FAILED|NonZeroExitCode|job-w1.1\n";
+    const failed = "7|FAILED|NonZeroExitCode|0|job-w1.1\n";
     expect(new Course(false).answer(failed, 40).conclusions).toEqual(["wait", "submit", "void"]);
   });
 

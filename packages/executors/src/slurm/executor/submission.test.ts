@@ -52,7 +52,10 @@ function launch(
 }
 
 const argsOf = (gang: LaunchGang, settings: object = {}): readonly string[] =>
-  submissionArgs(gang, sharesOf(gang, nodes), names, slurmSettings.parse({ directory: "/d", ...settings }));
+  submissionArgs(gang, sharesOf(gang, nodes), names, slurmSettings.parse({ directory: "/d", ...settings }), {
+    runAs: null,
+    account: "ml",
+  });
 
 const placed = (args: readonly string[]): readonly string[] =>
   args.filter((arg) => /^--(?:nodelist|nodes|ntasks|cpus-per-task|mem|gres)=|^:$/.test(arg));
@@ -97,7 +100,6 @@ describe("the submission of a gang", () => {
 
   it("never lets Slurm queue the job again, and passes on what the settings name", () => {
     const args = argsOf(launch([["n1", "0"]], { walltimeMs: 3_600_000 }), {
-      account: "ml",
       qos: "high",
       constraint: "a&b",
     });

@@ -2,6 +2,7 @@
 import type { LaunchGang, NodeId, WorkerAllocation } from "@headroom/model";
 import { acceleratorIndices, shapeOf } from "@headroom/model";
 import type { GangPart } from "../../job-protocol/attempt-files.ts";
+import type { FileOwner } from "../../job-protocol/untrusted-files.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { SlurmSettings } from "../settings.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
@@ -77,6 +78,14 @@ export const partsOfShares = (shares: readonly NodeShare[]): readonly GangPart[]
     amounts: { accelerators, cores, memoryMib },
   }));
 
+/** The user and the account of a job. */
+export interface SubmissionUser {
+  /** `null`: the user of the control plane. */
+  readonly runAs: FileOwner | null;
+  /** Absent: the default account of the user. */
+  readonly account?: string | undefined;
+}
+
 export interface SubmissionNames {
   readonly jobName: string;
   readonly comment: string;
@@ -95,6 +104,7 @@ export function submissionArgs(
   shares: readonly NodeShare[],
   names: SubmissionNames,
   settings: SlurmSettings,
+  { runAs, account }: SubmissionUser,
 ): readonly string[] {
   const components = [...Map.groupBy(shares, shapeKey).values()];
   const shared = [
@@ -104,7 +114,8 @@ export function submissionArgs(
     "--chdir=/",
     "--open-mode=append",
     `--output=${names.outputFile}`,
-    ...optional("account", settings.account),
+    ...optional("account", account),
+    ...(runAs === null ? [] : [`--uid=${runAs.uid}`, `--gid=${runAs.gid}`]),
     ...optional("qos", settings.qos),
     ...optional("reservation", settings.reservation),
     ...optional("constraint", settings.constraint),

@@ -7,6 +7,7 @@ import type { ChildProcess } from "node:child_process";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -79,6 +80,8 @@ export class SlurmCluster {
   private constructor(shape: ClusterShape) {
     this.#shape = shape;
     this.directory = mkdtempSync(path.join(tmpdir(), "headroom-slurm-"));
+    // Jobs of other users reach the socket of munge and their scripts.
+    chmodSync(this.directory, 0o711);
     this.nodes = Array.from({ length: shape.nodes }, (_, index) => `n${index + 1}`);
     this.cloudNodes = Array.from({ length: shape.cloudNodes ?? 0 }, (_, index) => `c${index + 1}`);
   }
@@ -168,8 +171,8 @@ export class SlurmCluster {
   }
 
   async #start(): Promise<void> {
-    for (const name of ["state", "munge", ...this.nodes, ...this.cloudNodes])
-      mkdirSync(this.#in(name), { mode: 0o700 });
+    for (const name of ["state", ...this.nodes, ...this.cloudNodes]) mkdirSync(this.#in(name), { mode: 0o700 });
+    mkdirSync(this.#in("munge"), { mode: 0o711 });
     writeFileSync(this.#in("munge/key"), randomBytes(1024), { mode: 0o600 });
     const ports = await freePortsIn(PORTS, this.nodes.length + this.cloudNodes.length + 1);
     writeFileSync(this.configurationFile, this.#configuration(ports));

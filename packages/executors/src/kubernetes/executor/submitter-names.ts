@@ -1,0 +1,51 @@
+/**
+ * The namespace and the service account of an attempt, by the rules of the executor. A submitter or a team that the rules do not map is
+ * refused before a pod exists: a changed name could be that of someone else. Pure.
+ */
+import type { LaunchGang } from "@headroom/model";
+import { RefusedGang } from "../../job-protocol/refused-gang.ts";
+import type { KubernetesSettings } from "../settings.ts";
+import { nameByRule } from "./pod-names.ts";
+
+type Launch = Pick<LaunchGang, "actor" | "spec">;
+
+/** RFC 1123, "label". */
+const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export function namespaceOf(
+  launch: Launch,
+  { namespace, namespaces }: Pick<KubernetesSettings, "namespace" | "namespaces">,
+): string {
+  if (namespaces === undefined) return byRule(namespace, launch);
+  const { team } = launch.spec;
+  for (let at: string = team; at !== ""; at = at.slice(0, Math.max(at.lastIndexOf("/"), 0))) {
+    const listed = Object.hasOwn(namespaces, at) ? namespaces[at] : undefined;
+    if (listed !== undefined) return byRule(listed, launch);
+  }
+  const other = namespaces["*"];
+  if (other !== undefined) return byRule(other, launch);
+  throw new RefusedGang(`the team ${team} has no namespace. Add the team, or *, to namespaces of the executor`);
+}
+
+/** `null`: none, and no token is mounted. */
+export function serviceAccountOf(
+  launch: Launch,
+  { serviceAccount, serviceAccounts }: Pick<KubernetesSettings, "serviceAccount" | "serviceAccounts">,
+): string | null {
+  const { actor } = launch;
+  const listed = Object.hasOwn(serviceAccounts ?? {}, actor) ? serviceAccounts?.[actor] : undefined;
+  const rule = listed ?? serviceAccount;
+  if (rule !== undefined) return byRule(rule, launch);
+  if (serviceAccounts === undefined) return null;
+  throw new RefusedGang(
+    `the submitter ${actor} has no service account. Add ${actor} to serviceAccounts of the executor, or set serviceAccount for the others`,
+  );
+}
+
+export function byRule(rule: string, { actor, spec }: Launch): string {
+  if (rule.includes("{user}") && !LABEL.test(actor))
+    throw new RefusedGang(
+      `the submitter ${actor} is no name of Kubernetes (lower-case letters, digits and '-'). Add ${actor} to serviceAccounts of the executor`,
+    );
+  return nameByRule(rule.replaceAll("{user}", actor), spec.team);
+}
