@@ -3,7 +3,7 @@
  * shrinks when another team reclaims its guarantee.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { lookup } from "node:dns/promises";
 import { hostname, networkInterfaces, tmpdir } from "node:os";
 import path from "node:path";
@@ -29,10 +29,14 @@ const missing =
       : `the name of this machine, ${hostname()}, leads to no address of it`;
 if (missing !== null) console.warn(`SKIPPED: the elastic torchrun example was not tested: ${missing}`);
 
-const example = parseYaml(readFileSync(path.join(import.meta.dirname, "elastic.yaml"), "utf8")).documents[0]!;
-const { run, elastic } = example.value as { readonly run: string; readonly elastic: { readonly max: number } };
+const declared = parseYaml(readFileSync(path.join(import.meta.dirname, "elastic.yaml"), "utf8")).documents[0]!;
+const { run, elastic } = declared.value as { readonly run: string; readonly elastic: { readonly max: number } };
 const REPORT_EVERY = 20;
+/** Time in ms in which a gang comes to a size, and trains with it. PyTorch starts in some seconds. */
+const SIZE_LIMIT_MS = 240_000;
 let home: string;
+/** The directory of the workload. An isolated worker sees nothing else below /tmp. */
+let example: string;
 /** Where the control plane keeps its records, which workloads do not see. */
 let state: string;
 let plane: RunningProgram | null = null;
@@ -41,8 +45,10 @@ beforeAll(() => {
   home = mkdtempSync(path.join(tmpdir(), "headroom-elastic-"));
   state = path.join(home, "state");
   mkdirSync(state);
-  mkdirSync(path.join(home, "corpus"));
-  writeFileSync(path.join(home, "corpus", "a.md"), "the quick brown fox jumps over the lazy dog\n".repeat(200));
+  example = path.join(home, "example");
+  mkdirSync(path.join(example, "corpus"), { recursive: true });
+  copyFileSync(path.join(import.meta.dirname, "train.py"), path.join(example, "train.py"));
+  writeFileSync(path.join(example, "corpus", "a.md"), "the quick brown fox jumps over the lazy dog\n".repeat(200));
 });
 afterAll(async () => {
   plane?.process.kill("SIGKILL");
@@ -81,11 +87,14 @@ async function shown(name: string): Promise<Shown> {
 
 /** The size in the engine's state, once no worker is terminating. */
 async function comesTo(name: string, workers: number): Promise<void> {
+  const limitMs = Date.now() + SIZE_LIMIT_MS;
   for (;;) {
     const { attempts, phase } = await shown(name);
     const last = attempts.at(-1);
     if (last?.phase === "running" && last.workers.length === workers && last.leaving === undefined) return;
     if (phase === "failed" || phase === "succeeded") throw new Error(`${name} ${phase}: ${JSON.stringify(attempts)}`);
+    if (Date.now() > limitMs)
+      throw new Error(`${name} has not come to ${workers} workers: ${JSON.stringify(attempts)}`);
     await delay(200);
   }
 }
@@ -103,12 +112,20 @@ function said(): {
 
 let workloadId = "";
 
+/** The end of what rank 0 wrote to its standard error. */
+function problems(): string {
+  const file = path.join(state, "attempts", `${workloadId}.1`, "worker-0", "stderr.log");
+  return existsSync(file) ? readFileSync(file, "utf8").slice(-4_000) : "";
+}
+
 async function trainsWith(world: number): Promise<void> {
+  const limitMs = Date.now() + SIZE_LIMIT_MS;
   for (;;) {
     const { starts, text } = said();
     const isTraining = text.lastIndexOf('"kind": "progress"') > text.lastIndexOf("starts after step");
     if (starts.at(-1)?.world === world && isTraining) return;
     if ((await shown("elastic")).phase !== "running") throw new Error(`it does not run any more:\n${text}`);
+    if (Date.now() > limitMs) throw new Error(`it does not train with ${world} workers:\n${text}\n${problems()}`);
     await delay(200);
   }
 }
@@ -138,7 +155,7 @@ describe.skipIf(missing !== null)("the elastic torchrun example", () => {
     await comesTo("holder", 1);
     const env = {
       OMP_NUM_THREADS: "1",
-      TORCHRUN_CORPUS: path.join(home, "corpus"),
+      TORCHRUN_CORPUS: path.join(example, "corpus"),
       TORCHRUN_STEPS: "8000",
       TORCHRUN_REPORT_EVERY: String(REPORT_EVERY),
       TORCHRUN_SAVE_EVERY: "500",
@@ -146,7 +163,7 @@ describe.skipIf(missing !== null)("the elastic torchrun example", () => {
     await apply(
       workOf("elastic", "guests", [
         `run: ${JSON.stringify(run)}`,
-        `dir: ${import.meta.dirname}`,
+        `dir: ${example}`,
         `env: ${JSON.stringify(env)}`,
         trains,
         "elastic: { min: 1, max: 3 }",

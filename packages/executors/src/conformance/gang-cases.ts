@@ -106,6 +106,22 @@ const environmentCases: ConformanceCase[] = [
     },
   },
   {
+    // torchrun knows the agents of an elastic rendezvous by both.
+    name: "no two workers of a gang have the same host name and process id",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const launch = world.launch('read name < /proc/sys/kernel/hostname; echo "$name $$"', {
+        accelerators: ["0", "1", "2"],
+      });
+      executor.perform(launch);
+      await observer.exits(launch.attemptId);
+      const read = [0, 1, 2].map((worker) => readText(executor, launch.attemptId, { worker }));
+      const names = (await Promise.all(read)).map((text) => text.trim());
+      for (const name of names) assert.match(name, /^\S+ \d+$/);
+      assert.equal(new Set(names).size, 3, names.join(", "));
+    },
+  },
+  {
     name: "checkpoints of a workload outlive its attempts, and a directory of its own choice is respected",
     async run(world) {
       const { executor, observer } = world.watched();

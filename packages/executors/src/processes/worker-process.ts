@@ -151,7 +151,11 @@ export class WorkerProcess {
   #spawn(pipes: WorkerPipes): ChildProcess {
     const { launch, environment } = this.#setup;
     const { isolation } = launch;
-    const command = workerCommand(launch, environment, isolation?.bubblewrap ?? null, this.group?.entries ?? []);
+    const command = workerCommand(launch, environment, {
+      index: this.index,
+      bubblewrap: isolation?.bubblewrap ?? null,
+      groupEntries: this.group?.entries ?? [],
+    });
     const extra = command.sandboxArgs === null ? [] : (["pipe", "pipe", "pipe"] as const);
     const child = spawn(command.file, command.args, {
       env: command.env,

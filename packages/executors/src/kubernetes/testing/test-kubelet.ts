@@ -49,6 +49,9 @@ export interface NodeShape {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
+/** The host name of a pod is its own name, as far as a host name may be long. */
+const NAMED = 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"';
+const HOST_NAME_MAX = 63;
 const HEARTBEAT_MS = 2_000;
 const NODE_PATH = "/api/v1/nodes";
 
@@ -190,7 +193,12 @@ export class TestKubelet {
         "--fork",
         "--mount",
         "--mount-proc",
+        "--uts",
         "--kill-child=KILL",
+        "/bin/sh",
+        "-c",
+        NAMED,
+        pod.metadata.name.slice(0, HOST_NAME_MAX),
         ...container.command.map(expanded),
         ...(container.args ?? []).map(expanded),
       ],
@@ -426,7 +434,7 @@ function statusOf({ exit, startedAt }: Running, pod: FullPod): PodStatus {
   };
 }
 
-/** The first process of a container is the child of `unshare`. */
+/** The first process of a container is the child of `unshare`, which this shell becomes. */
 function signalFirst(pid: number | undefined, signal: "TERM" | "KILL"): void {
   if (pid === undefined) return;
   try {

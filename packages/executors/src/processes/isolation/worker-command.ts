@@ -19,9 +19,20 @@ export interface WorkerCommand {
  * So a worker whose supervisor died before recording it never runs. If the working directory cannot be entered, the
  * worker ends with exit code 127, and its log contains the shell's message.
  */
-const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
+const WAIT = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127';
+const GATE = `${WAIT}; exec /bin/sh -c "$2"`;
 /** In a sandbox, the gate first states on descriptor 6 that the sandbox stands. */
-const SANDBOX_GATE = `echo >&6; exec 6>&-; ${GATE}`;
+const STANDS = "echo >&6; exec 6>&-";
+const FIRST_GATE = `${STANDS}; ${GATE}`;
+/**
+ * The gate of the other workers of a gang in sandboxes. Each sandbox counts its processes from 1, so the commands of all
+ * workers would have one process id. torchrun, among others, knows the agents of a rendezvous by host name and process id,
+ * and would take them for one. This gate stays as the first process of its sandbox, starts as many processes as its last
+ * argument says, and then the command. Its exit code is that of the command, which is 128 + n after signal n.
+ */
+const LATER_GATE = `${STANDS}; ${WAIT}; i=0; while [ "$i" -lt "$3" ]; do (:); i=$((i + 1)); done; /bin/sh -c "$2"; exit $?`;
+/** Process ids repeat after this many workers, so that large gangs on one machine do not start ever more processes. */
+const DISTINCT_PIDS = 512;
 /** Enters control groups and executes the rest. It uses no variable: variables would change the worker's environment. */
 export const ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"';
 
@@ -34,15 +45,21 @@ const VARIABLES_MAX = 2_900;
 const SIGNAL_BASE = 128;
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, value]) => [value, name as NodeJS.Signals]));
 
+export interface WorkerPlaces {
+  /** Rank of the worker. */
+  readonly index: number;
+  readonly bubblewrap: BubblewrapRecord | null;
+  /** Files of control groups by which a process enters them. */
+  readonly groupEntries: readonly string[];
+}
+
 export function workerCommand(
   { workingDir, run }: LaunchRecord,
   environment: Readonly<Record<string, string>>,
-  bubblewrap: BubblewrapRecord | null,
-  groupEntries: readonly string[],
+  { index, bubblewrap, groupEntries }: WorkerPlaces,
 ): WorkerCommand {
-  const gate = ["/bin/sh", "-c", bubblewrap === null ? GATE : SANDBOX_GATE, "headroom-gate", workingDir, run];
-  const descriptors = ["--info-fd", "4", "--args", "5"];
-  const inside = bubblewrap === null ? gate : [bubblewrap.program, ...descriptors, ...gate];
+  const gate = (script: string): readonly string[] => ["/bin/sh", "-c", script, "headroom-gate", workingDir, run];
+  const inside = bubblewrap === null ? gate(GATE) : [bubblewrap.program, ...sandboxed(index, gate)];
   const [file = "", ...args] =
     groupEntries.length === 0 ? inside : ["/bin/sh", "-c", ENTER, "headroom-enter", ...groupEntries, "--", ...inside];
   if (bubblewrap === null) return { file, args, env: environment, sandboxArgs: null };
@@ -50,6 +67,12 @@ export function workerCommand(
   const variables = Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]);
   const sandboxArgs = [...bubblewrap.args, "--clearenv", ...variables].map((arg) => `${arg}\0`).join("");
   return { file, args, env: marksOf(environment), sandboxArgs };
+}
+
+function sandboxed(index: number, gate: (script: string) => readonly string[]): readonly string[] {
+  const descriptors = ["--info-fd", "4", "--args", "5"];
+  if (index === 0) return [...descriptors, ...gate(FIRST_GATE)];
+  return ["--as-pid-1", ...descriptors, ...gate(LATER_GATE), String(index % DISTINCT_PIDS)];
 }
 
 /**
