@@ -95,7 +95,8 @@ describe("telemetry of accelerators", () => {
     rmSync(path.join(tools, "nvidia-smi"));
     await expect.poll(problem).toBe("nvidia-smi is not installed");
     expect(running.complaints).toContain("the accelerators of n1 were not read: nvidia-smi is not installed");
-    expect(running.complaints.filter((each) => each.includes("were not read"))).toHaveLength(1);
+    // The reading during which the tool was removed can fail in another way before.
+    expect(running.complaints.filter((each) => each.includes("is not installed"))).toHaveLength(1);
     install("0, 1, 2, 3, 4, 5, 6");
     await expect.poll(problem).toBe(null);
   });
