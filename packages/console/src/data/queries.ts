@@ -313,3 +313,23 @@ export const fleetPredictionsQuery = (client: HeadroomClient) =>
 
 export const usageQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["usage", id], queryFn: ({ signal }) => client.usage(id, { signal }) });
+
+export const identityQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["identity"], queryFn: ({ signal }) => client.identity({ signal }) });
+
+/** Interval in ms. No event announces tokens, their use, and denied requests. */
+const ACCESS_EVERY_MS = 15_000;
+
+export const tokensQuery = (client: HeadroomClient, { all }: { readonly all: boolean }) =>
+  queryOptions({
+    queryKey: ["tokens", all],
+    queryFn: ({ signal }) => allPages((page) => client.listTokens({ ...page, all }, { signal })),
+    refetchInterval: ACCESS_EVERY_MS,
+  });
+
+export const denialsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["denials"],
+    queryFn: ({ signal }) => client.listDenials({ signal }),
+    refetchInterval: ACCESS_EVERY_MS,
+  });

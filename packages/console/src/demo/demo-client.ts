@@ -31,6 +31,7 @@ import { artifactCommands, artifactReading } from "./artifact-client.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
 import { storeClient } from "./store-client.ts";
+import { tokenClient } from "./token-client.ts";
 import { incidentCommands, incidentReading } from "./incident-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
@@ -83,8 +84,6 @@ const nothingKept = (): ProblemError =>
 const noProcesses = (): ProblemError =>
   refuse("notSupported", "Simulated work has no processes, so no command can be run inside.");
 
-const noAccess = (): Error => refuse("notSupported", "The demo is open to whoever has it in the browser.");
-
 /** Operations that only a live fleet supports. */
 const unsupported: Pick<
   HeadroomClient,
@@ -96,11 +95,6 @@ const unsupported: Pick<
   | "execInput"
   | "endExec"
   | "createLoginLink"
-  | "listTokens"
-  | "createToken"
-  | "revokeToken"
-  | "listDenials"
-  | "identity"
   | "startReplay"
   | "replay"
   | "cancelReplay"
@@ -132,11 +126,6 @@ const unsupported: Pick<
   storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   reportLoad: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
-  listTokens: () => Promise.resolve({ items: [], nextCursor: null }),
-  createToken: () => Promise.reject(noAccess()),
-  revokeToken: () => Promise.reject(noAccess()),
-  listDenials: () => Promise.resolve({ items: [] }),
-  identity: () => Promise.resolve({ user: "console", token: null, team: null, role: "admin", expiresAtMs: null }),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };
 
@@ -456,6 +445,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     ...artifactCommands(world, run),
     ...executorClient(world.engine),
     ...storeClient,
+    ...tokenClient(world),
     ...nodeCommands(run),
     removeTeam: async (name) => {
       run({ kind: "removeTeam", team: teamName(name) });

@@ -32,6 +32,28 @@ export function SearchInput({ label, onValue, className = "", ...rest }: SearchI
   );
 }
 
+interface TextInputProps {
+  readonly id: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  /** Its name, where no `Field` with this id gives one. */
+  readonly label?: string;
+}
+
+export function TextInput({ id, value, onValue, label }: TextInputProps): ReactElement {
+  return (
+    <input
+      id={id}
+      value={value}
+      aria-label={label}
+      autoComplete="off"
+      spellCheck={false}
+      onChange={({ target }) => onValue(target.value)}
+      className={`${box} w-full min-w-0`}
+    />
+  );
+}
+
 export interface SelectOption {
   readonly value: string;
   readonly label: string;

@@ -99,6 +99,11 @@ const proposals = createRoute({
   path: "/proposals",
   component: lazyRouteComponent(() => import("../pages/proposals/proposals-page.tsx"), "ProposalsPage"),
 });
+const access = createRoute({
+  getParentRoute: () => root,
+  path: "/access",
+  component: lazyRouteComponent(() => import("../pages/access/access-page.tsx"), "AccessPage"),
+});
 const artifacts = createRoute({
   getParentRoute: () => root,
   path: "/artifacts",
@@ -179,6 +184,7 @@ export function createConsoleRouter(isDemo: boolean) {
       pipelineRun,
       health,
       proposals,
+      access,
       gateway,
       events,
     ]),

@@ -14,6 +14,7 @@ export interface Place {
     | "/plan"
     | "/cost"
     | "/proposals"
+    | "/access"
     | "/artifacts"
     | "/pipelines"
     | "/health"
@@ -43,6 +44,7 @@ const places: readonly Place[] = [
   { to: "/artifacts", label: "Artifacts", icon: "artifacts", key: "m" },
   { to: "/pipelines", label: "Pipelines", icon: "pipelines", key: "b" },
   { to: "/health", label: "Health", icon: "health", key: "h" },
+  { to: "/access", label: "Access", icon: "access", key: "x" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
 

@@ -8,7 +8,7 @@ import { fleetQuery } from "../../data/queries.ts";
 import { problemText } from "../../format/problem-text.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Field, Select, inputClass } from "../../parts/controls.tsx";
+import { Field, Select, TextInput } from "../../parts/controls.tsx";
 import { Drawer } from "../../parts/dialog.tsx";
 import {
   changesBetween,
@@ -84,7 +84,7 @@ function Editor({ team, teams, onClose }: EditorProps): ReactElement {
       <div className="flex flex-col gap-4 p-4">
         {team === null ? (
           <Field id="team-name" label="Name" hint="research/nlp lies below research">
-            <Text id="team-name" value={fields.name} onValue={(name) => change({ name })} />
+            <TextInput id="team-name" value={fields.name} onValue={(name) => change({ name })} />
           </Field>
         ) : null}
         <Field
@@ -92,7 +92,7 @@ function Editor({ team, teams, onClose }: EditorProps): ReactElement {
           label="Weight"
           hint="Share of what no guarantee covers, relative to sibling teams; 1 if empty"
         >
-          <Text id="team-weight" value={fields.weight} onValue={(weight) => change({ weight })} />
+          <TextInput id="team-weight" value={fields.weight} onValue={(weight) => change({ weight })} />
         </Field>
         <Quotas quotas={fields.quotas} onQuotas={(quotas) => change({ quotas })} />
         <BudgetFields fields={fields} onChange={change} />
@@ -146,27 +146,6 @@ function EditorActions({ isReviewed, isBlocked, onApply, onClose }: EditorAction
   );
 }
 
-interface TextProps {
-  readonly id: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly label?: string;
-}
-
-function Text({ id, value, onValue, label }: TextProps): ReactElement {
-  return (
-    <input
-      id={id}
-      value={value}
-      aria-label={label}
-      autoComplete="off"
-      spellCheck={false}
-      onChange={({ target }) => onValue(target.value)}
-      className={`${inputClass} w-full min-w-0`}
-    />
-  );
-}
-
 interface QuotasProps {
   readonly quotas: readonly QuotaFields[];
   readonly onQuotas: (quotas: readonly QuotaFields[]) => void;
@@ -188,13 +167,13 @@ function Quotas({ quotas, onQuotas }: QuotasProps): ReactElement {
         {quotas.map(({ resource, guarantee, limit }, index) => (
           <div key={resource} className="contents">
             <span className="truncate text-ink-2">{resource === "accelerators" ? "all types" : unitOf(resource)}</span>
-            <Text
+            <TextInput
               id={`guarantee-${index}`}
               label={`Guarantee of ${resource}`}
               value={guarantee}
               onValue={(text) => change(index, { guarantee: text })}
             />
-            <Text
+            <TextInput
               id={`limit-${index}`}
               label={`Limit of ${resource}`}
               value={limit}
@@ -219,10 +198,10 @@ function BudgetFields({ fields, onChange }: BudgetFieldsProps): ReactElement {
       <legend className="mb-1 font-medium">Budget</legend>
       <div className="grid grid-cols-2 gap-2">
         <Field id="budget-hours" label="GPU-hours">
-          <Text id="budget-hours" value={fields.gpuHours} onValue={(gpuHours) => onChange({ gpuHours })} />
+          <TextInput id="budget-hours" value={fields.gpuHours} onValue={(gpuHours) => onChange({ gpuHours })} />
         </Field>
         <Field id="budget-dollars" label="Dollars">
-          <Text id="budget-dollars" value={fields.dollars} onValue={(dollars) => onChange({ dollars })} />
+          <TextInput id="budget-dollars" value={fields.dollars} onValue={(dollars) => onChange({ dollars })} />
         </Field>
         <Select
           label="Budget period"
