@@ -34,6 +34,7 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/plan": (page) => page.getByRole("table", { name: "Orders" }).getByRole("row").first(),
   "/cost": (page) => page.getByRole("group", { name: "Cost by group" }).getByRole("row").nth(1),
   "/access": (page) => page.getByText("There are no tokens"),
+  "/offers": (page) => page.getByRole("group", { name: "Offers" }).getByRole("row").nth(1),
   "/artifacts": (page) => page.getByRole("region", { name: "Lineage of the newest version" }),
   "/events": (page) => rowsOf(page, "Events"),
 };

@@ -8,6 +8,7 @@ import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } fro
 import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { Costs, CostsParameters } from "./cost.ts";
+import type { Offers, OffersParameters } from "./offers.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
@@ -403,6 +404,8 @@ export interface HeadroomClient {
   size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
   /** Costs by period and group, of the teams that the reader may see. */
   costs(query?: CostsParameters, options?: CallOptions): Promise<Costs>;
+  /** Offers of the price feeds by the price of a useful hour. */
+  offers(query?: OffersParameters, options?: CallOptions): Promise<Offers>;
   /** The stored capacity plan, or nulls. */
   plan(options?: CallOptions): Promise<StoredPlan>;
   /** Solves a plan, which takes seconds, and stores it. With `dryRun` nothing is stored. */

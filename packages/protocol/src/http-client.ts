@@ -13,11 +13,12 @@ function modelCalls(http: Http): Pick<HeadroomClient, "declareModel" | "predicti
   };
 }
 
-function planningCalls(http: Http): Pick<HeadroomClient, "size" | "costs" | "plan" | "storePlan"> {
+function planningCalls(http: Http): Pick<HeadroomClient, "size" | "costs" | "offers" | "plan" | "storePlan"> {
   const o = operations;
   return {
     size: (body, options) => http.call(o.size, { body, options }),
     costs: (query, options) => http.call(o.costs, { query: { ...query }, options }),
+    offers: (query, options) => http.call(o.offers, { query: { ...query }, options }),
     plan: (options) => http.call(o.plan, { options }),
     storePlan: (body, { dryRun, ...options } = {}) => http.call(o.storePlan, { query: { dryRun }, body, options }),
   };

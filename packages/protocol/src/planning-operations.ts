@@ -1,6 +1,7 @@
 /** Operations that answer questions about capacity ahead of time. They are rows of the table in `operations.ts`. */
 import { z } from "zod";
 import { costs, costsQuery } from "./cost.ts";
+import { offerOperations } from "./offers.ts";
 import { operation } from "./operation.ts";
 import { queryBoolean } from "./page.ts";
 import { planDocuments, planStored, storedPlan } from "./plan.ts";
@@ -30,6 +31,7 @@ export const planningOperations = {
       problems: ["overloaded", "tookTooLong"],
     },
   ),
+  ...offerOperations,
   plan: operation("GET /v1/plan", "The stored capacity plan: what runs out when, orders, cost", storedPlan, {
     permission: "plan.read",
   }),

@@ -37,6 +37,7 @@ import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { CostService } from "../src/costs/cost-service.ts";
+import { OfferService } from "../src/offers/offer-service.ts";
 import { PlanService } from "../src/plan/plan-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
 import { AcceleratorSampler } from "../src/telemetry/accelerator-sampler.ts";
@@ -94,6 +95,7 @@ const plane = {
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
   costs: new CostService({ home: config.home, journal: sqliteAddress(config.home), nowMs: () => Date.now() }),
+  offers: new OfferService({ home: config.home, nowMs: () => Date.now() }),
   plan: new PlanService({ home: config.home, log, nowMs: () => Date.now() }),
   measuredRuns: new MeasuredRunService({
     file: path.join(config.home, "measured-runs.db"),

@@ -59,6 +59,7 @@ import { reportCurves } from "./mlflow/attempt-curves.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { CostService } from "./costs/cost-service.ts";
+import { OfferService } from "./offers/offer-service.ts";
 import { PlanService } from "./plan/plan-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
@@ -316,6 +317,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     sizing: new SizingService(),
     plan: new PlanService({ home, log, nowMs }),
     costs: new CostService({ home, journal: sqliteAddress(journalDirectory(home)), nowMs }),
+    offers: new OfferService({ home, nowMs }),
     measuredRuns: measuredRunService(options, opened, nowMs),
     capacity: new CapacityService({
       home,
@@ -394,7 +396,7 @@ function running({
     // The file is removed only while the directory is locked: afterwards it can belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     const hasFailed = plane.driver.status().phase === "failed";
-    const services = [plane.sizing, plane.plan, plane.costs, plane.forecast, plane.replays];
+    const services = [plane.sizing, plane.plan, plane.costs, plane.offers, plane.forecast, plane.replays];
     await Promise.all([plane.driver.close(), ...services.map((service) => service.close())]);
     // After a failure the file says what was decided then.
     if (!hasFailed) marker.end(true);

@@ -38,6 +38,17 @@ export type { FocusText } from "./focus/row-rules.ts";
 export { demoMonth, type DemoMonth } from "./focus/demo-fleet.ts";
 export { focusText, focusValueText } from "./focus/focus-text.ts";
 export { checkFeed, type FeedDefect, type FeedLimits, type FeedRow, type FeedVerdict } from "./feeds/check-feed.ts";
+export { csvRecords, type CsvRecord } from "./feeds/csv-records.ts";
+export { feedHeader, feedHeaderRefusal, feedRow, type FeedHeader } from "./feeds/feed-table.ts";
+export {
+  compareOffers,
+  offerQuestion,
+  type Offer,
+  type OfferMarket,
+  type OfferQuestion,
+  type StatedConditions,
+} from "./feeds/compare-offers.ts";
+export { offersAnswer, type NamedRow, type NamedTco, type OffersAnswer } from "./feeds/offers-answer.ts";
 export { usefulHour, type OfferConditions, type UsefulHour } from "./feeds/useful-hour.ts";
 export { breakEven, costOf, sensitivities, tcoDocument, type OwnedOption, type TcoDocument } from "./tco/tco.ts";
 export { costAnomalies, costFields, CostReport, type CostField, type CostTotal } from "./report/cost-report.ts";

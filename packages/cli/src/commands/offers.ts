@@ -34,13 +34,16 @@ Examples:
 
 const compareCommand = defineCommand<OffersCompareOptions>({
   name: "compare",
-  summary: "Order the offers of a feed by the price of a useful hour",
-  details: `FILE is a feed as headroom price check reads it. Prices with a defect are left out, never chosen.
+  summary: "Order the offers of price feeds by the price of a useful hour",
+  details: `FILE is a feed as headroom price check reads it. Without it, the control plane compares the feeds in offers/ of its state directory. Prices with a defect are left out, never chosen.
 A useful hour counts interruptions, checkpoints at Young's interval, restarts, egress and the measured speed of a supplier.
 
-Example:
+Examples:
+  headroom offers compare --accelerator H100
   headroom offers compare feed.csv --accelerator H100 --hazard 0.05 --egress 400 --speed Alpha=0.95`,
-  arguments: [{ syntax: "<file>", description: "CSV feed of prices", complete: "file" }],
+  arguments: [
+    { syntax: "[file]", description: "CSV feed of prices (default: those of the control plane)", complete: "file" },
+  ],
   options: [
     { flags: "--accelerator <name>", description: "only accelerators whose name contains this" },
     { flags: "--accelerators <count>", description: "number of accelerators that the work uses (default: 8)" },
@@ -60,7 +63,7 @@ Example:
   ],
   async run(context, { args, options }) {
     const { runOffersCompare } = await import("../offers/run-offers-compare.ts");
-    return runOffersCompare(context, args[0] ?? "", options);
+    return runOffersCompare(context, args[0], options);
   },
 });
 
@@ -70,10 +73,7 @@ export const offersCommand = defineCommand({
   commands: [compareCommand, replayCommand],
   run() {
     return Promise.reject(
-      new CliError(
-        "offers needs a command: headroom offers compare FILE or headroom offers replay FILE",
-        exitCode.usage,
-      ),
+      new CliError("offers needs a command: headroom offers compare or headroom offers replay FILE", exitCode.usage),
     );
   },
 });

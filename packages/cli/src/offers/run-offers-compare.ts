@@ -1,10 +1,10 @@
-/** `headroom offers compare`: offers of a feed by the price of a useful hour. Unpriced offers are named, never chosen. */
-import type { FeedVerdict, UsefulHour } from "@headroom/usage";
-import { exitCode, type ExitCode } from "../cli-error.ts";
+/** `headroom offers compare`: offers of a feed, or of the control plane's feeds, by the price of a useful hour. Unpriced offers are named, never chosen. */
+import type { Offer, OfferQuestion } from "@headroom/usage";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { tableLines } from "../output/table.ts";
 import { checkedFeed, type PriceCheckOptions } from "../prices/run-price-check.ts";
-import { decimal, duration, settings } from "../simulate/amount-options.ts";
+import { decimal, duration, settings, wholeNumber } from "../simulate/amount-options.ts";
 
 export interface OffersCompareOptions extends PriceCheckOptions {
   readonly accelerator?: string;
@@ -18,11 +18,23 @@ export interface OffersCompareOptions extends PriceCheckOptions {
   readonly limit?: string;
 }
 
-interface Offer {
-  readonly verdict: FeedVerdict;
+/** An offer as it is printed. */
+interface PrintedOffer {
+  readonly line: number;
+  readonly provider: string;
+  readonly instance: string;
+  readonly region: string;
+  readonly accelerator: string;
   readonly market: "on-demand" | "spot";
-  readonly perHour: number;
-  readonly useful: UsefulHour;
+  readonly usd_per_accelerator_hour: number;
+  readonly usd_per_useful_hour: number | null;
+  readonly useful_part: number;
+  readonly checkpoint_every_hours: number | null;
+}
+
+interface Compared {
+  readonly offers: readonly PrintedOffer[];
+  readonly unpriced: readonly { readonly line: number; readonly defects: readonly string[] }[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -32,71 +44,108 @@ const SPOT_HAZARD = 0.1;
 
 export async function runOffersCompare(
   context: CommandContext,
-  file: string,
+  file: string | undefined,
   options: OffersCompareOptions,
 ): Promise<ExitCode> {
-  const { usefulHour } = await import("@headroom/usage");
-  const verdicts = (await checkedFeed(context, file, options)).filter(
-    ({ row }) =>
-      options.accelerator === undefined || row.accelerator.toUpperCase().includes(options.accelerator.toUpperCase()),
-  );
-  const amount = (text: string | undefined, usual: number, option: string, max = 1e9): number =>
-    text === undefined ? usual : decimal(text, option, { min: 0, max });
+  const compared = file === undefined ? await ofControlPlane(context, options) : await ofFeed(context, file, options);
+  const limit = options.limit === undefined ? LIMIT : wholeNumber(options.limit, "--limit", { min: 0, max: 1e6 });
+  print(context, { ...compared, offers: compared.offers.slice(0, limit) }, options, file);
+  return compared.offers.length === 0 ? exitCode.unsatisfied : exitCode.ok;
+}
+
+const amount = (text: string | undefined, usual: number, option: string, max = 1e9): number =>
+  text === undefined ? usual : decimal(text, option, { min: 0, max });
+
+/** The conditions of the work, without the providers' speeds. */
+function conditionsOf(options: OffersCompareOptions): Omit<OfferQuestion, "speeds"> {
   const hours = (text: string | undefined, usual: string, option: string): number =>
     duration(text ?? usual, option) / HOUR_MS;
-  const providers = [...new Set(verdicts.map(({ row }) => row.provider))];
-  const speeds = options.speed === undefined ? null : settings(options.speed, "--speed", providers);
-  const common = {
+  return {
+    accelerator: options.accelerator,
+    spotHazardPerHour: amount(options.hazard, SPOT_HAZARD, "--hazard", 60),
     checkpointHours: hours(options.checkpoint, "2m", "--checkpoint"),
     restartHours: hours(options.restart, "10m", "--restart"),
     egressUsd: amount(options.egress, 0, "--egress"),
     workHours: Math.max(1, amount(options.hours, 100, "--hours")),
     accelerators: Math.max(1, amount(options.accelerators, 8, "--accelerators")),
   };
-  const spotHazard = amount(options.hazard, SPOT_HAZARD, "--hazard", 60);
-  const offers: Offer[] = [];
-  for (const verdict of verdicts) {
-    const speed = Number(speeds?.get(verdict.row.provider) ?? 1);
-    const add = (market: Offer["market"], perHour: number | null, hazardPerHour: number): void => {
-      if (perHour !== null)
-        offers.push({ verdict, market, perHour, useful: usefulHour({ ...common, perHour, hazardPerHour, speed }) });
-    };
-    add("on-demand", verdict.onDemand, 0);
-    add("spot", verdict.spot, spotHazard);
-  }
-  offers.sort(
-    (left, right) =>
-      left.useful.usdPerUsefulHour - right.useful.usdPerUsefulHour || left.verdict.row.line - right.verdict.row.line,
-  );
-  print(context, offers.slice(0, amount(options.limit, LIMIT, "--limit")), verdicts, options);
-  return offers.length === 0 ? exitCode.unsatisfied : exitCode.ok;
+}
+
+async function ofFeed(context: CommandContext, file: string, options: OffersCompareOptions): Promise<Compared> {
+  const { compareOffers } = await import("@headroom/usage");
+  const verdicts = await checkedFeed(context, file, options);
+  const providers = [...new Set(verdicts.map(({ row }) => row.provider))];
+  const stated = options.speed === undefined ? [] : settings(options.speed, "--speed", providers);
+  const speeds = new Map([...stated].map(([provider, speed]) => [provider, Number(speed)]));
+  const question = { ...conditionsOf(options), speeds };
+  const isAsked = ({ accelerator }: { readonly accelerator: string }): boolean =>
+    accelerator.toUpperCase().includes((options.accelerator ?? "").toUpperCase());
+  return {
+    offers: compareOffers(verdicts, question).map(listed),
+    unpriced: verdicts
+      .filter(({ row, defects }) => defects.length > 0 && isAsked(row))
+      .map(({ row, defects }) => ({ line: row.line, defects: defects.map((defect) => defect.class) })),
+  };
+}
+
+const listed = ({ verdict: { row }, market, perHour, useful }: Offer): PrintedOffer => ({
+  line: row.line,
+  provider: row.provider,
+  instance: row.instance,
+  region: row.region,
+  accelerator: row.accelerator,
+  market,
+  usd_per_accelerator_hour: perHour,
+  usd_per_useful_hour: useful.usdPerUsefulHour,
+  useful_part: useful.usefulPart,
+  checkpoint_every_hours: useful.checkpointEveryHours,
+});
+
+/** The feeds in `offers/` of the control plane's state directory. It counts ages from the present. */
+async function ofControlPlane(context: CommandContext, options: OffersCompareOptions): Promise<Compared> {
+  if (options.now !== undefined || options.staleAfter !== undefined)
+    throw new CliError("--now and --stale-after are for a feed: headroom offers compare FILE", exitCode.usage);
+  const wanted = conditionsOf(options);
+  if (wanted.spotHazardPerHour === 0)
+    throw new CliError("--hazard: expected a rate above 0 without a FILE", exitCode.usage);
+  const client = await context.connect();
+  const answer = await client.offers({
+    accelerator: options.accelerator,
+    interruptionEveryHours: Math.max(1, Math.round(1 / wanted.spotHazardPerHour)),
+    checkpointS: Math.round(wanted.checkpointHours * 3_600),
+    restartS: Math.round(wanted.restartHours * 3_600),
+    egressUsd: Math.round(wanted.egressUsd),
+    workHours: Math.round(wanted.workHours),
+    accelerators: Math.round(wanted.accelerators),
+    speeds: options.speed,
+  });
+  for (const problem of answer.problems) context.note(problem);
+  if (answer.feeds.length === 0) context.note("There is no feed in offers/ of the control plane's state directory.");
+  return {
+    offers: answer.items.map((offer) => ({
+      line: offer.line,
+      provider: offer.provider,
+      instance: offer.instance,
+      region: offer.region,
+      accelerator: offer.accelerator,
+      market: offer.market,
+      usd_per_accelerator_hour: offer.usdPerHour,
+      usd_per_useful_hour: offer.usdPerUsefulHour,
+      useful_part: offer.usefulPart,
+      checkpoint_every_hours: offer.checkpointEveryHours,
+    })),
+    unpriced: answer.unpriced.map(({ line, defects }) => ({ line, defects: defects.map((each) => each.class) })),
+  };
 }
 
 function print(
   context: CommandContext,
-  offers: readonly Offer[],
-  verdicts: readonly FeedVerdict[],
+  { offers, unpriced }: Compared,
   options: OffersCompareOptions,
+  file: string | undefined,
 ): void {
-  const unpriced = verdicts.filter(({ defects }) => defects.length > 0);
   if (options.json === true) {
-    const items = offers.map(({ verdict: { row }, market, perHour, useful }) => ({
-      line: row.line,
-      provider: row.provider,
-      instance: row.instance,
-      region: row.region,
-      accelerator: row.accelerator,
-      market,
-      usd_per_accelerator_hour: perHour,
-      usd_per_useful_hour: useful.usdPerUsefulHour,
-      useful_part: useful.usefulPart,
-      checkpoint_every_hours: useful.checkpointEveryHours,
-    }));
-    const left = unpriced.map(({ row, defects }) => ({
-      line: row.line,
-      defects: defects.map((defect) => defect.class),
-    }));
-    context.print(JSON.stringify({ offers: items, unpriced: left }, null, 2));
+    context.print(JSON.stringify({ offers, unpriced }, null, 2));
     return;
   }
   const columns = [
@@ -109,17 +158,18 @@ function print(
     { title: "$/USEFUL H", align: "right" as const },
     { title: "CHECKPOINT", align: "right" as const },
   ];
-  const rows = offers.map(({ verdict: { row }, market, perHour, useful }) => [
-    row.provider,
-    row.instance,
-    row.region,
-    market,
-    perHour.toFixed(2),
-    `${Math.round(useful.usefulPart * 100)}%`,
-    useful.usdPerUsefulHour.toFixed(2),
-    useful.checkpointEveryHours === null ? "–" : `${Math.round(useful.checkpointEveryHours * 60)}m`,
+  const rows = offers.map((offer) => [
+    offer.provider,
+    offer.instance,
+    offer.region,
+    offer.market,
+    offer.usd_per_accelerator_hour.toFixed(2),
+    `${Math.round(offer.useful_part * 100)}%`,
+    offer.usd_per_useful_hour === null ? "–" : offer.usd_per_useful_hour.toFixed(2),
+    offer.checkpoint_every_hours === null ? "–" : `${Math.round(offer.checkpoint_every_hours * 60)}m`,
   ]);
   context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
+  const advice = file === undefined ? "the page Offers names them" : "headroom price check";
   if (unpriced.length > 0)
-    context.note(`${unpriced.length} rows have defects; their prices are not offered: headroom price check`);
+    context.note(`${unpriced.length} rows have defects; their prices are not offered: ${advice}`);
 }

@@ -81,6 +81,20 @@ export const costsByDayQuery = (
     refetchInterval: COSTS_EVERY_MS,
   });
 
+/** Interval in ms. Feeds are read a few times a day, and no event announces them. */
+const OFFERS_EVERY_MS = 120_000;
+
+export const offersQuery = (
+  client: HeadroomClient,
+  question: { readonly accelerator?: string | undefined; readonly interruptionEveryHours: number },
+) =>
+  queryOptions({
+    queryKey: ["offers", question.accelerator ?? "", question.interruptionEveryHours],
+    queryFn: ({ signal }) => client.offers(question, { signal }),
+    refetchInterval: OFFERS_EVERY_MS,
+    placeholderData: keepPreviousData,
+  });
+
 /** Interval at which the control plane reads the accelerators, in ms. */
 const READINGS_EVERY_MS = 15_000;
 

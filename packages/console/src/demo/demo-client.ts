@@ -28,6 +28,7 @@ import { answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
 import { artifactCommands, artifactReading } from "./artifact-client.ts";
+import { demoOffers } from "./demo-offers.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
 import { storeClient } from "./store-client.ts";
@@ -42,7 +43,8 @@ import type { ProposalReading } from "./proposal-client.ts";
 const fleetReading = (world: DemoWorld) => {
   const series: HeadroomClient["series"] = async (query) => world.subjects.view(query);
   const costs: HeadroomClient["costs"] = async (query = {}) => world.costs.answer(query, world.nowMs);
-  return { ...orderReading(world), ...incidentReading(world), series, costs };
+  const offers: HeadroomClient["offers"] = async (query = {}) => demoOffers(query, world.nowMs);
+  return { ...orderReading(world), ...incidentReading(world), series, costs, offers };
 };
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
@@ -172,6 +174,7 @@ type Reading = Pick<
   | "presets"
   | "size"
   | "costs"
+  | "offers"
   | "plan"
   | "events"
   | "metrics"

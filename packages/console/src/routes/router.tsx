@@ -94,6 +94,11 @@ const cost = createRoute({
   path: "/cost",
   component: lazyRouteComponent(() => import("../pages/cost/cost-page.tsx"), "CostPage"),
 });
+const offers = createRoute({
+  getParentRoute: () => root,
+  path: "/offers",
+  component: lazyRouteComponent(() => import("../pages/offers/offers-page.tsx"), "OffersPage"),
+});
 const proposals = createRoute({
   getParentRoute: () => root,
   path: "/proposals",
@@ -179,6 +184,7 @@ export function createConsoleRouter(isDemo: boolean) {
       size,
       plan,
       cost,
+      offers,
       artifacts,
       pipelines,
       pipelineRun,

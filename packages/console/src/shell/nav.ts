@@ -13,6 +13,7 @@ export interface Place {
     | "/size"
     | "/plan"
     | "/cost"
+    | "/offers"
     | "/proposals"
     | "/access"
     | "/artifacts"
@@ -40,6 +41,7 @@ const places: readonly Place[] = [
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/plan", label: "Plan", icon: "plan", key: "l" },
   { to: "/cost", label: "Cost", icon: "cost", key: "o" },
+  { to: "/offers", label: "Offers", icon: "offers", key: "d" },
   { to: "/proposals", label: "Proposals", icon: "proposals", key: "r" },
   { to: "/artifacts", label: "Artifacts", icon: "artifacts", key: "m" },
   { to: "/pipelines", label: "Pipelines", icon: "pipelines", key: "b" },

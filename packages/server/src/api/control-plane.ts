@@ -23,6 +23,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
 import type { MlflowService } from "../mlflow/mlflow-service.ts";
 import type { CostService } from "../costs/cost-service.ts";
+import type { OfferService } from "../offers/offer-service.ts";
 import type { PlanService } from "../plan/plan-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
@@ -41,6 +42,7 @@ export interface ControlPlane {
   readonly sizing: SizingService;
   readonly plan: PlanService;
   readonly costs: CostService;
+  readonly offers: OfferService;
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;

@@ -48,6 +48,8 @@ export const tcoDocument = z.strictObject({
   utilisation: share,
   /** Part of a used hour that is useful work: effective training time ratio times the ratio of MFU to the reference. */
   goodput: share.default(1),
+  /** Accelerator of the options, such as H100: they are compared with the cheapest offer of it. */
+  accelerator: z.string().min(1).max(100).optional(),
   options: z
     .array(z.discriminatedUnion("source", [ownedOption, paidOption]))
     .min(1)

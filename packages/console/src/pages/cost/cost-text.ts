@@ -1,6 +1,7 @@
 /** CostAmounts of money, shares and CSV on the page Cost. */
 import type { Costs } from "@headroom/protocol";
 import { grouped } from "@headroom/views";
+import { csvCell } from "../../format/csv-cell.ts";
 
 const MICRO = 1_000_000;
 const DAY_MS = 24 * 3_600_000;
@@ -78,9 +79,7 @@ export function dailyCosts(items: readonly CostLine[], shown: number): DailyCost
   return { atMs, series: own.length < names.length ? [...series, { name: "others", usd: others }] : series };
 }
 
-const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-
-/** One line for each day and group. A leading `=`, `+`, `-` or `@` would be a formula in a spreadsheet. */
+/** One line for each day and group. */
 export function costCsv({ items, group }: Costs): string {
   const header = [
     "period",
@@ -98,7 +97,7 @@ export function costCsv({ items, group }: Costs): string {
   ];
   const rows = items.map((line) => [
     new Date(line.periodStartMs).toISOString().slice(0, 10),
-    ...line.group.map((text) => quoted(/^[=+\-@]/.test(text) ? `'${text}` : text)),
+    ...line.group.map(csvCell),
     ...[
       line.microUsd,
       line.usedMicroUsd,
