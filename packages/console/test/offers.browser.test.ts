@@ -32,7 +32,9 @@ describe.skipIf(chromiumPath === null)("the page Offers", () => {
     await page.getByText("On demand", { exact: true }).click();
     await expectShown(table.getByRole("row").nth(1).getByText("Beta gpu.h100.8 eu-north1"));
     await expectShown(page.getByRole("heading", { name: "Lowest price by day" }));
-    await expectShown(page.getByRole("group", { name: "Prices that are not trusted" }).getByText("host-price-missing"));
+    await expectShown(
+      page.getByRole("region", { name: "Prices that are not trusted" }).getByText("host-price-missing"),
+    );
     await expectShown(page.getByText(/^leased is cheaper than Beta gpu\.h100\.8 eu-north1 above \d+% utilisation\.$/));
     expect(complaints).toEqual([]);
   });

@@ -132,7 +132,7 @@ function Compared({ offers, market }: ComparedProps): ReactElement {
     <div className="flex max-w-7xl flex-col gap-4 px-4 pb-6 md:px-6">
       <PriceChart offers={offers} market={market} />
       <OfferTable offers={offers} market={market} />
-      <UnpricedTable offers={offers} />
+      <UnpricedList offers={offers} />
       <Ownership offers={offers} />
       <p className="text-xs text-ink-2">
         A useful hour counts interruptions, checkpoints at Young's interval, restarts, egress and speed.{" "}
@@ -181,23 +181,23 @@ function OfferTable({ offers, market }: ComparedProps): ReactElement {
           label="Offers"
           columns={[
             "Offer",
-            "Accelerator",
-            "Market",
-            "Per hour",
-            "Useful",
             "Per useful hour",
+            "Per hour",
+            "Market",
+            "Accelerator",
+            "Useful",
             "Checkpoint",
-            "Price is",
+            "Age of price",
           ]}
           rows={items
             .slice(0, ROWS_SHOWN)
             .map((offer) => [
               placeText(offer),
-              offer.accelerator,
-              offer.market,
-              priceText(offer.usdPerHour),
-              percentText(offer.usefulPart),
               priceText(offer.usdPerUsefulHour),
+              priceText(offer.usdPerHour),
+              offer.market,
+              offer.accelerator,
+              percentText(offer.usefulPart),
               checkpointText(offer.checkpointEveryHours),
               ageText(offer.readAtMs, offers.answeredAtMs),
             ])}
@@ -207,27 +207,23 @@ function OfferTable({ offers, market }: ComparedProps): ReactElement {
   );
 }
 
-function UnpricedTable({ offers: { unpriced, unpricedCount } }: { readonly offers: Offers }): ReactElement | null {
+function UnpricedList({ offers: { unpriced, unpricedCount } }: { readonly offers: Offers }): ReactElement | null {
   if (unpriced.length === 0) return null;
-  const rows = unpriced
-    .slice(0, ROWS_SHOWN)
-    .flatMap((row) =>
-      row.defects.map((defect) => [
-        placeText(row),
-        row.accelerator,
-        `${row.feed}:${row.line}`,
-        defect.fields.join(", "),
-        defect.class,
-        defect.detail,
-      ]),
-    );
   return (
     <Panel title="Prices that are not trusted" aside={plural(unpricedCount, "row")}>
-      <NumberTable
-        label="Prices that are not trusted"
-        columns={["Offer", "Accelerator", "Line", "Price", "Defect", "Found"]}
-        rows={rows}
-      />
+      <ul className="divide-y divide-line px-4 py-1">
+        {unpriced.slice(0, ROWS_SHOWN).map((row) => (
+          <li key={`${row.feed}:${row.line}`} className="py-2">
+            <span className="font-medium">{`${placeText(row)}, ${row.accelerator}`}</span>{" "}
+            <span className="font-mono text-xs text-ink-3">{`${row.feed}:${row.line}`}</span>
+            {row.defects.map((defect) => (
+              <p key={`${defect.class} ${defect.detail}`} className="text-ink-2">
+                <span className="font-mono">{defect.class}</span>: {defect.detail}.
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
     </Panel>
   );
 }

@@ -86,7 +86,11 @@ export function offersCsv({ items, unpriced }: Pick<Offers, "items" | "unpriced"
     ]),
     ...unpriced.map((row) => [
       ...placed(row),
-      ...["unpriced", "", "", "", ""],
+      "unpriced",
+      "",
+      "",
+      "",
+      "",
       ...origin(row),
       csvCell(row.defects.map((defect) => defect.class).join(" ")),
     ]),
