@@ -12,7 +12,7 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/workloads": (page) => rowsOf(page, "Workloads"),
   "/workloads/new": (page) => page.getByLabel("Name"),
   "/endpoints": (page) => rowsOf(page, "Endpoints"),
-  "/pipelines": (page) => page.getByText("There are no pipelines"),
+  "/pipelines": (page) => page.getByRole("heading", { name: "search-ranker" }),
   "/health": (page) => page.getByRole("table", { name: "Comparable sets of nodes" }).locator("[data-row]").first(),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
   "/calendar": (page) =>

@@ -9,7 +9,7 @@ const DAY_MS = 24 * HOUR_MS;
 const all = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-const daily = (...hours: readonly number[]): ScheduleTimes => ({
+export const daily = (...hours: readonly number[]): ScheduleTimes => ({
   minutes: [0],
   hours,
   daysOfMonth: all(1, 31),
@@ -75,7 +75,7 @@ interface Planned {
   readonly run: string;
 }
 
-const spec = ({ name, team, accelerators, minutes, run }: Planned): WorkloadSpec => ({
+export const plannedWork = ({ name, team, accelerators, minutes, run }: Planned): WorkloadSpec => ({
   kind: "train",
   name,
   team: teamName(team),
@@ -91,7 +91,7 @@ const spec = ({ name, team, accelerators, minutes, run }: Planned): WorkloadSpec
   checkpointDir: null,
 });
 
-const retrain = spec({
+const retrain = plannedWork({
   name: "nightly-ranker",
   team: "product/search",
   accelerators: 4,
@@ -99,8 +99,20 @@ const retrain = spec({
   run: "torchrun ranker.py",
 });
 /** The job runs longer than the interval of its schedule, so that every other run is skipped. */
-const index = spec({ name: "index-refresh", team: "product/search", accelerators: 2, minutes: 170, run: "./refresh" });
-const audit = spec({ name: "weekly-audit", team: "research/safety", accelerators: 4, minutes: 90, run: "./audit" });
+const index = plannedWork({
+  name: "index-refresh",
+  team: "product/search",
+  accelerators: 2,
+  minutes: 170,
+  run: "./refresh",
+});
+const audit = plannedWork({
+  name: "weekly-audit",
+  team: "research/safety",
+  accelerators: 4,
+  minutes: 90,
+  run: "./audit",
+});
 
 export const demoSchedules: readonly Schedule[] = [
   {

@@ -16,6 +16,7 @@ import { DemoEndpoints } from "./endpoints/demo-endpoints.ts";
 import { demoArtifacts } from "./demo-artifacts.ts";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoProposals } from "./demo-proposals.ts";
+import { demoPipelines } from "./demo-pipelines.ts";
 import { demoOrders } from "./demo-orders.ts";
 import { DemoCosts } from "./demo-costs.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
@@ -109,7 +110,7 @@ export class DemoWorld {
       command: (command, actor) => this.command(command, actor),
       observe: (observations) => this.#simulation.receive(observations),
     });
-    this.#plan({ calendar: demoCalendar(startAtMs), schedules: demoSchedules });
+    this.#plan({ calendar: demoCalendar(startAtMs), schedules: demoSchedules, pipelines: demoPipelines });
   }
 
   get engine(): Engine {
@@ -181,7 +182,7 @@ export class DemoWorld {
     for (const body of demoArtifacts) this.command(body);
   }
 
-  #plan(documents: Pick<Command & { readonly kind: "apply" }, "calendar" | "schedules">): void {
+  #plan(documents: Pick<Command & { readonly kind: "apply" }, "calendar" | "schedules" | "pipelines">): void {
     this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
   }
 

@@ -11,6 +11,7 @@ import { isApple, useShortcuts } from "./shortcuts.ts";
 import { Connection } from "./connection.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { PausedBanner } from "./paused-banner.tsx";
+import { PhoneNav } from "./phone-nav.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { Wordmark } from "./wordmark.tsx";
 import { usePlaceCounts, usePlaces, type PlaceCounts } from "./place-counts.ts";
@@ -155,28 +156,5 @@ function PhoneHeader({ onPalette }: { readonly onPalette: () => void }): ReactEl
         </button>
       </div>
     </header>
-  );
-}
-
-function PhoneNav({ counts }: { readonly counts: PlaceCounts }): ReactElement {
-  const places = usePlaces();
-  return (
-    <nav
-      aria-label="Main"
-      className={`grid ${places.length > 10 ? "grid-cols-6" : "grid-cols-5"} border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden`}
-    >
-      {places.map(({ to, label, icon }) => (
-        <Link
-          key={to}
-          to={to}
-          activeOptions={{ exact: to === "/", includeSearch: false }}
-          className="relative flex flex-col items-center gap-0.5 py-2 text-center text-2xs font-medium tracking-tight text-ink-2 aria-[current=page]:text-accent"
-        >
-          <Icon name={icon} size={18} />
-          {label}
-          {counts[to] === undefined ? null : <span className="sr-only">, {counts[to].label}</span>}
-        </Link>
-      ))}
-    </nav>
   );
 }
