@@ -9,6 +9,7 @@ import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { Costs, CostsParameters } from "./cost.ts";
 import type { Offers, OffersParameters } from "./offers.ts";
+import type { Drill, DrillForecast, DrillList, DrillRequestInput } from "./drill.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
@@ -406,6 +407,14 @@ export interface HeadroomClient {
   costs(query?: CostsParameters, options?: CallOptions): Promise<Costs>;
   /** Offers of the price feeds by the price of a useful hour. */
   offers(query?: OffersParameters, options?: CallOptions): Promise<Offers>;
+  /** Simulates the loss of failure domains from the live state on. */
+  forecastDrill(request: DrillRequestInput, options?: CallOptions): Promise<DrillForecast>;
+  /** Takes nodes that are allowed for drills from work, for some time. */
+  startDrill(request: DrillRequestInput, options?: CommandOptions): Promise<Drill>;
+  listDrills(options?: CallOptions): Promise<DrillList>;
+  getDrill(id: string, options?: CallOptions): Promise<Drill>;
+  /** Ends a drill now. */
+  cancelDrill(id: string, options?: CommandOptions): Promise<Drill>;
   /** The stored capacity plan, or nulls. */
   plan(options?: CallOptions): Promise<StoredPlan>;
   /** Solves a plan, which takes seconds, and stores it. With `dryRun` nothing is stored. */

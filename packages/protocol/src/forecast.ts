@@ -245,7 +245,7 @@ const WHAT_IF_POOLS_MAX = 100;
  */
 export const WHAT_IF_ADDED_NODES_MAX = 50_000;
 
-const lostDomain = z.strictObject({
+export const lostDomain = z.strictObject({
   level: z.string().min(1).max(limits.ID_CHARS_MAX).optional().meta({
     description:
       "`node`, `site`, `pool`, a level of the fabric such as `leaf`, or the key of a node label such as `rack` or `power`; absent: any.",

@@ -13,9 +13,25 @@ function modelCalls(http: Http): Pick<HeadroomClient, "declareModel" | "predicti
   };
 }
 
-function planningCalls(http: Http): Pick<HeadroomClient, "size" | "costs" | "offers" | "plan" | "storePlan"> {
+type DrillCalls = "forecastDrill" | "startDrill" | "listDrills" | "getDrill" | "cancelDrill";
+
+function drillCalls(http: Http): Pick<HeadroomClient, DrillCalls> {
   const o = operations;
   return {
+    forecastDrill: (body, options) => http.call(o.forecastDrill, { body, options }),
+    startDrill: (body, options) => http.call(o.startDrill, { body, options }),
+    listDrills: (options) => http.call(o.listDrills, { options }),
+    getDrill: (id, options) => http.call(o.getDrill, { params: { id }, options }),
+    cancelDrill: (id, options) => http.call(o.cancelDrill, { params: { id }, options }),
+  };
+}
+
+type PlanningCalls = DrillCalls | "size" | "costs" | "offers" | "plan" | "storePlan";
+
+function planningCalls(http: Http): Pick<HeadroomClient, PlanningCalls> {
+  const o = operations;
+  return {
+    ...drillCalls(http),
     size: (body, options) => http.call(o.size, { body, options }),
     costs: (query, options) => http.call(o.costs, { query: { ...query }, options }),
     offers: (query, options) => http.call(o.offers, { query: { ...query }, options }),

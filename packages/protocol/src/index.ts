@@ -19,6 +19,7 @@ export * from "./rollout.ts";
 export * from "./capacity-history.ts";
 export * from "./cost.ts";
 export { offers, offersQuery, type Offers, type OffersParameters, type OffersQuery } from "./offers.ts";
+export * from "./drill.ts";
 export * from "./series.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";

@@ -23,6 +23,7 @@ import { pageQuery, queryBoolean } from "./page.ts";
 import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
 import { artifactOperations } from "./artifact-operations.ts";
+import { drillOperations } from "./drill-operations.ts";
 import { incidentOperations } from "./incident-operations.ts";
 import { orderOperations } from "./order-operations.ts";
 import { seriesQuery, subjectSeries } from "./series.ts";
@@ -221,6 +222,7 @@ export const operations = {
   }),
   ...orderOperations,
   ...incidentOperations,
+  ...drillOperations,
   ...artifactOperations,
   ...endpointOperations,
   ...executorOperations,

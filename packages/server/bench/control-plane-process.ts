@@ -36,6 +36,7 @@ import { IncidentService } from "../src/incidents/incident-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
+import { DrillService } from "../src/drills/drill-service.ts";
 import { CostService } from "../src/costs/cost-service.ts";
 import { OfferService } from "../src/offers/offer-service.ts";
 import { PlanService } from "../src/plan/plan-service.ts";
@@ -126,6 +127,7 @@ const plane = {
   denials: new Denials(),
   gateway: new GatewayReader(null),
   incidents,
+  drills: new DrillService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() }),
   remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs: () => Date.now() }),
   metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),

@@ -58,6 +58,7 @@ import { ExecSessions } from "./exec/exec-sessions.ts";
 import { reportCurves } from "./mlflow/attempt-curves.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
+import { DrillService } from "./drills/drill-service.ts";
 import { CostService } from "./costs/cost-service.ts";
 import { OfferService } from "./offers/offer-service.ts";
 import { PlanService } from "./plan/plan-service.ts";
@@ -218,6 +219,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     const endWatches = beginWatches(options, plane, executors);
     notifier.start();
     plane.incidents.start();
+    plane.drills.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const certificateSha256 = certificate?.fingerprint ?? null;
@@ -329,6 +331,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       everyMs: readingsEveryMs,
     }),
     incidents,
+    drills: new DrillService({ home, driver, forecast, log, nowMs }),
     remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs }),
     forecast,
     execs: new ExecSessions(),
@@ -382,6 +385,7 @@ function running({
     await stopWatches();
     await plane.remedies.close();
     await plane.incidents.close();
+    await plane.drills.close();
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();

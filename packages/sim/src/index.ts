@@ -35,7 +35,7 @@ export * from "./trace/trace.ts";
 export type { AttemptLives } from "./checkers/attempt-lives.ts";
 export * from "./what-if/timeline.ts";
 export type { RecurringArrivals } from "./what-if/recurring-arrivals.ts";
-export type { Interruption } from "./what-if/interruptions.ts";
+export * from "./what-if/interruptions.ts";
 export * from "./replay/compare-timelines.ts";
 export type { LedgerSample } from "./replay/timeline-ledger.ts";
 export { outsideInputs } from "./replay/outside-inputs.ts";

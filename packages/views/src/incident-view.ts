@@ -120,7 +120,7 @@ function causeOf(failures: readonly Failure[]): Incident["cause"] {
 }
 
 /** `leaf dc/s1/l3 lost: 16 of 16 nodes`. */
-function titleOf({ domain, extent, failures }: IncidentFacts): string {
+export function titleOf({ domain, extent, failures }: IncidentFacts): string {
   const { level, path } = domainOfKey(domain);
   const name = path.join("/");
   const nodeCount = newestOfNodes(failures).length;

@@ -35,7 +35,8 @@ describe("the next hours in words", () => {
   it("says parts of accelerators as the tables do, and what of the running work is interrupted", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const workloadId = fleet.submit("runs");
-    const interruption = { taskCount: 1, atMs: 1000, againAtMs: HOUR_MS, lostAcceleratorMs: 5000 };
+    const shown = { taskCount: 1, atMs: 1000, againAtMs: HOUR_MS, lostAcceleratorMs: 5000 };
+    const interruption = { ...shown, againOn: [] };
     const changed = timeline(0.4, new Map([[workloadId, interruption]]));
     const play = (present: Timeline): WhatIfPlayer => {
       const played = {
@@ -52,9 +53,7 @@ describe("the next hours in words", () => {
     expect(answer.sentence).toBe(
       "In the next 1 h, without further submissions: 0 waiting workloads would start earlier and 0 later; 0.2 accelerators in use on average without the change, 0.4 with it; 0 running workloads interrupted without the change, 1 with it; 0 evictions without the change, 0 with it.",
     );
-    expect(answer.interrupted).toEqual([
-      { workloadId, name: "runs", team: "default", present: null, changed: interruption },
-    ]);
+    expect(answer.interrupted).toEqual([{ workloadId, name: "runs", team: "default", present: null, changed: shown }]);
     expect(answer.changed).toMatchObject({ interruptions: 1, lostAcceleratorMs: 5000 });
     const one = whatIfView(present, { change, horizonMs: HOUR_MS, arrivals: "none" }, play(timeline(1)));
     expect(one.sentence).toContain("; 1 accelerator in use on average");

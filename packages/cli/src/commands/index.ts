@@ -14,6 +14,7 @@ import { costCommand } from "./cost.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { deployCommand } from "./deploy.ts";
 import { driftCommand } from "./drift.ts";
+import { drillCommand } from "./drill.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { rolloutCommand } from "./rollout.ts";
 import { etaCommand } from "./eta.ts";
@@ -116,6 +117,7 @@ export const commands: readonly CommandDefinition[] = [
   fleetCommand,
   nodesCommand,
   incidentCommand,
+  drillCommand,
   orderCommand,
   mcpCommand,
   proposalCommand,

@@ -83,7 +83,8 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
         exitCode.usage,
       );
     const arrivals = arrivalsOf(options.arrivals ?? "recorded");
-    const lose = (options.lose ?? []).map(lostDomain);
+    const { failureDomainNamed } = await import("../input/failure-domain.ts");
+    const lose = (options.lose ?? []).map((name) => failureDomainNamed(name, "--lose"));
     const { addedPool, addedSite } = await import("../documents/added-fleet.ts");
     const addNodes = (options.add ?? []).map(addition);
     const { triedFleetAndTeams, triedPolicy } = await import("../tried-change.ts");
@@ -123,15 +124,6 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
 function arrivalsOf(text: string): "recorded" | "none" {
   if (text === "recorded" || text === "none") return text;
   throw new CliError(`--arrivals: expected recorded or none, got ${JSON.stringify(text)}`, exitCode.usage);
-}
-
-/** Name of a part of the fleet: `leaf-2`, or `rack=r7` for a name at one level. */
-function lostDomain(text: string): { readonly level?: string; readonly name: string } {
-  const at = text.indexOf("=");
-  const [level, name] = [text.slice(0, at), text.slice(at + 1)];
-  if (at === 0 || name === "")
-    throw new CliError(`--lose ${text}: write NAME or LEVEL=NAME, like rack=r7`, exitCode.usage);
-  return at < 0 ? { name: text } : { level, name };
 }
 
 function addition(text: string): { readonly like: string; readonly count: number } {

@@ -1,6 +1,7 @@
 /** `--faults` and `--lose` of `headroom simulate`: rates of losses and failures, and failure domains that are lost at stated times. */
 import type { FaultOptions, FleetSpec, LevelFaults, StatedLoss } from "@headroom/sim";
 import { CliError, exitCode } from "../cli-error.ts";
+import { failureDomainNamed } from "../input/failure-domain.ts";
 import { duration, rate, settings } from "./amount-options.ts";
 
 /** Keys of `--faults` that are no levels of failure domains. */
@@ -55,8 +56,7 @@ async function lossesOf(texts: readonly string[], { nodes, pools, sites }: Fleet
         `--lose ${text}: write NAME@TIME+DURATION, like leaf-3@10h+30m or rack=r7@2d+1h`,
         exitCode.usage,
       );
-    const equals = named.indexOf("=");
-    const domain = equals < 0 ? { name: named } : { level: named.slice(0, equals), name: named.slice(equals + 1) };
+    const domain = failureDomainNamed(named, "--lose");
     return {
       nodes: nodesOfDomains(fleet, [domain]),
       atMs: duration(at, `--lose ${text}`),

@@ -24,7 +24,7 @@ import type {
 import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
-import { answerWhatIf } from "../workers/answer-what-if.ts";
+import { answerDrill, answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
 import { artifactCommands, artifactReading } from "./artifact-client.ts";
@@ -44,7 +44,11 @@ const fleetReading = (world: DemoWorld) => {
   const series: HeadroomClient["series"] = async (query) => world.subjects.view(query);
   const costs: HeadroomClient["costs"] = async (query = {}) => world.costs.answer(query, world.nowMs);
   const offers: HeadroomClient["offers"] = async (query = {}) => demoOffers(query, world.nowMs);
-  return { ...orderReading(world), ...incidentReading(world), series, costs, offers };
+  const forecastDrill: HeadroomClient["forecastDrill"] = async (request) => {
+    const { engine, nowMs } = world;
+    return answerDrill({ engine, sequence: engine.state.sequence, nowMs }, request);
+  };
+  return { ...orderReading(world), ...incidentReading(world), series, costs, offers, forecastDrill };
 };
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
@@ -100,6 +104,10 @@ const unsupported: Pick<
   | "startReplay"
   | "replay"
   | "cancelReplay"
+  | "startDrill"
+  | "listDrills"
+  | "getDrill"
+  | "cancelDrill"
   | "declareModel"
   | "predictions"
   | "fleetPredictions"
@@ -121,6 +129,11 @@ const unsupported: Pick<
   startReplay: () => Promise.reject(nothingKept()),
   replay: () => Promise.reject(nothingKept()),
   cancelReplay: () => Promise.reject(nothingKept()),
+  startDrill: () =>
+    Promise.reject(refuse("notSupported", "The demo has no nodes to take from work. Simulate the drill.")),
+  listDrills: () => Promise.resolve({ items: [] }),
+  getDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
+  cancelDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
   declareModel: () => Promise.reject(refuse("notSupported", "Simulated work trains no model.")),
   predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),
   fleetPredictions: () =>
@@ -141,6 +154,7 @@ type Reading = Pick<
   | "expectedStarts"
   | "forecastWorkload"
   | "whatIf"
+  | "forecastDrill"
   | "snapshot"
   | "workloadHistory"
   | "queue"

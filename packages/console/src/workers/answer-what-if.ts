@@ -1,10 +1,10 @@
 /** Answers what-if questions in the browser with the server's functions, for the demo's fleet or a fetched state. */
 import * as catalogue from "@headroom/perf/accelerator-types";
-import { whatIfQuestion } from "@headroom/protocol";
-import type { WhatIfAnswer, WhatIfQuestionInput } from "@headroom/protocol";
+import { drillRequest, whatIfQuestion } from "@headroom/protocol";
+import type { DrillForecast, DrillRequestInput, WhatIfAnswer, WhatIfQuestionInput } from "@headroom/protocol";
 import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
 import type { Present } from "@headroom/sim";
-import { whatIfChange, whatIfView } from "@headroom/views";
+import { drillForecast, nodesOfDomains, whatIfChange, whatIfView } from "@headroom/views";
 import { accepted } from "./accepted.ts";
 
 export function answerWhatIf(present: Present, asked: WhatIfQuestionInput): WhatIfAnswer {
@@ -14,4 +14,9 @@ export function answerWhatIf(present: Present, asked: WhatIfQuestionInput): What
   const { engine, nowMs } = present;
   const starts = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
   return whatIfView(present, { change, horizonMs, arrivals }, whatIf, starts);
+}
+
+export function answerDrill(present: Present, asked: DrillRequestInput): DrillForecast {
+  const { lose, forMs } = accepted(drillRequest.safeParse(asked));
+  return drillForecast(present, { nodes: nodesOfDomains(present.engine.state, lose), forMs }, whatIf);
 }

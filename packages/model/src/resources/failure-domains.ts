@@ -18,8 +18,11 @@ export interface FailureDomainNodes extends FailureDomain {
   readonly nodes: readonly NodeId[];
 }
 
-/** Labels by which executors name single nodes. They are no domains of several nodes. */
-const NAME_LABELS: ReadonlySet<string> = new Set(["slurm.node", "kubernetes.node"]);
+/** Label in a pool's document by which an operator lets drills take nodes from work: `allowed`. */
+export const DRILL_LABEL = "headroom.drills";
+
+/** Labels that are no domains: names of single nodes by executors, and the permission of drills. */
+const NO_DOMAINS: ReadonlySet<string> = new Set(["slurm.node", "kubernetes.node", DRILL_LABEL]);
 const LABELS_MAX = 32;
 
 /** All domains of several nodes that contain the node, in a fixed order. The domains of the fabric come first, widest first. */
@@ -33,7 +36,7 @@ export function failureDomainsOfNode(
     for (const [depth, level] of site.fabricLevels.slice(0, fabric.length).entries())
       domains.push({ level, path: [site.name, ...fabric.slice(0, depth + 1)], isFabric: true });
   const levels = new Set(site?.fabricLevels);
-  const names = Object.keys(labels).filter((name) => !NAME_LABELS.has(name) && !levels.has(name));
+  const names = Object.keys(labels).filter((name) => !NO_DOMAINS.has(name) && !levels.has(name));
   for (const name of names.toSorted().slice(0, LABELS_MAX))
     domains.push({ level: name, path: [labels[name] ?? ""], isFabric: false });
   if (pool !== undefined) {

@@ -22,6 +22,7 @@ import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
 import type { MlflowService } from "../mlflow/mlflow-service.ts";
+import type { DrillService } from "../drills/drill-service.ts";
 import type { CostService } from "../costs/cost-service.ts";
 import type { OfferService } from "../offers/offer-service.ts";
 import type { PlanService } from "../plan/plan-service.ts";
@@ -46,6 +47,7 @@ export interface ControlPlane {
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;
+  readonly drills: DrillService;
   readonly remedies: RemedyService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;

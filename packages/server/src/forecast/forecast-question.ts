@@ -3,6 +3,7 @@ import type { ApplyDocuments, Engine } from "@headroom/engine";
 import type { WorkloadChanges, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type {
   Defragmentation,
+  DrillForecast,
   ExpectedStart,
   ExpectedStartQuery,
   Page,
@@ -26,6 +27,7 @@ export type ForecastQuestion =
       readonly actor: string;
     }
   | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
+  | { readonly kind: "drill"; readonly nodes: readonly string[]; readonly forMs: number }
   | ({ readonly kind: "whatIf"; readonly change: WhatIfChange } & Pick<WhatIfOptions, "horizonMs" | "arrivals">);
 
 export interface ForecastAnswers {
@@ -39,6 +41,7 @@ export interface ForecastAnswers {
   readonly forecast: ForecastView;
   readonly changeWorkload: ChangeForecastView;
   readonly apply: ApplyForecastView;
+  readonly drill: DrillForecast;
   readonly whatIf: WhatIfAnswer;
 }
 

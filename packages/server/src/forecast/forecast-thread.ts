@@ -16,6 +16,7 @@ import {
   applyForecastView,
   changeForecastView,
   defragmentationView,
+  drillForecast,
   estimateView,
   forecastView,
   startingChangesView,
@@ -99,6 +100,8 @@ function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): Forecas
       return changeForecastView(engine, question, imagined(present));
     case "apply":
       return applyForecastView(engine, question, imagined(present));
+    case "drill":
+      return drillForecast(present, question, whatIf);
     case "whatIf":
       return whatIfView(present, question, whatIf, forecastOf(present));
   }

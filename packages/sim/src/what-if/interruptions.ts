@@ -1,6 +1,6 @@
-/** Interruptions of work that runs when a timeline begins. */
+/** Interruptions of work that runs when a timeline begins. The timeline is simulated, or recorded in the journal. */
 import { milliIn, partsOf } from "@headroom/model";
-import type { Attempt, AttemptId, Event, WorkloadId } from "@headroom/model";
+import type { Attempt, AttemptId, Event, NodeId, WorkloadId } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 
 export interface Interruption {
@@ -14,9 +14,12 @@ export interface Interruption {
    * Work that must be repeated, in accelerators times ms: the work since the last checkpoint, or else since the start.
    */
   readonly lostAcceleratorMs: number;
+  /** Nodes on which interrupted tasks run again, each once. */
+  readonly againOn: readonly NodeId[];
 }
 
-interface RunningAttempt {
+/** An attempt that runs when the timeline begins, as JSON. */
+export interface RunningAttempt {
   readonly workloadId: WorkloadId;
   readonly task: number;
   readonly milli: number;
@@ -32,13 +35,13 @@ interface OpenInterruption extends Interruption {
 }
 
 export class Interruptions {
-  readonly #running = new Map<AttemptId, RunningAttempt>();
+  readonly #running: Map<AttemptId, RunningAttempt>;
   readonly #found = new Map<WorkloadId, OpenInterruption>();
   readonly #nowMs: number;
 
-  constructor(state: ReadonlyState, nowMs: number) {
+  constructor(running: Iterable<readonly [AttemptId, RunningAttempt]>, nowMs: number) {
     this.#nowMs = nowMs;
-    for (const attempt of state.attempts.values()) this.#running.set(attempt.id, runningOf(attempt, state, nowMs));
+    this.#running = new Map([...running].map(([id, attempt]) => [id, { ...attempt }]));
   }
 
   get byWorkload(): ReadonlyMap<WorkloadId, Interruption> {
@@ -58,12 +61,13 @@ export class Interruptions {
   }
 
   /** Records the start of a task. Returns the progress in ms that was saved before an interruption in this timeline. */
-  launched(workloadId: WorkloadId, task: number, atMs: number): number {
+  launched(workloadId: WorkloadId, task: number, atMs: number, on: readonly NodeId[]): number {
     const found = this.#found.get(workloadId);
     const savedMs = found?.waiting.get(task);
     if (found === undefined || savedMs === undefined) return 0;
     found.waiting.delete(task);
-    if (found.waiting.size === 0) this.#found.set(workloadId, { ...found, againAtMs: atMs });
+    const againOn = [...new Set([...found.againOn, ...on])];
+    this.#found.set(workloadId, { ...found, againOn, ...(found.waiting.size === 0 ? { againAtMs: atMs } : {}) });
     return savedMs;
   }
 
@@ -77,10 +81,17 @@ export class Interruptions {
       atMs: before?.atMs ?? atMs,
       againAtMs: null,
       lostAcceleratorMs: (before?.lostAcceleratorMs ?? 0) + lostAcceleratorMs,
+      againOn: before?.againOn ?? [],
       waiting,
     });
   }
 }
+
+export const runningAttempts = (
+  state: ReadonlyState,
+  nowMs: number,
+): readonly (readonly [AttemptId, RunningAttempt])[] =>
+  [...state.attempts.values()].map((attempt) => [attempt.id, runningOf(attempt, state, nowMs)] as const);
 
 function runningOf(
   { id, workloadId, task, workers, startedAtMs, stop }: Attempt,

@@ -14,7 +14,7 @@ import type { ArrivedWork } from "./arriving-work.ts";
 import type { RecurringSubmission } from "./recurring-arrivals.ts";
 import { heldSample } from "./timeline-sample.ts";
 import type { HeldSample } from "./timeline-sample.ts";
-import { Interruptions } from "./interruptions.ts";
+import { Interruptions, runningAttempts } from "./interruptions.ts";
 import type { Interruption } from "./interruptions.ts";
 import { WaitingWork } from "./waiting-starts.ts";
 import type { WaitingStarts } from "./waiting-starts.ts";
@@ -49,6 +49,8 @@ export interface TimelineOptions {
   readonly stepMs: number;
   /** The inputs of the change, which take effect at the start. */
   readonly inputs: readonly Input[];
+  /** Inputs at a later time, such as the return of lost nodes; absent: none. */
+  readonly later?: { readonly afterMs: number; readonly inputs: readonly Input[] };
   /** Submissions during the timeline, in the order of time. */
   readonly arrivals: readonly RecurringSubmission[];
   /** Total run time of a task from its start, given its elapsed time. Also used for work that starts after the fork. */
@@ -74,7 +76,7 @@ class TimelinePlay {
     this.#engine = engine;
     this.#waiting = new WaitingWork(engine.state);
     this.#arriving = new ArrivingWork(options.arrivals);
-    this.#interruptions = new Interruptions(engine.state, options.nowMs);
+    this.#interruptions = new Interruptions(runningAttempts(engine.state, options.nowMs), options.nowMs);
     this.#executor = new DrawnExecutor({
       engine,
       queue,
@@ -94,14 +96,16 @@ class TimelinePlay {
   }
 
   play(): Timeline {
-    const { nowMs, horizonMs, stepMs, inputs } = this.#options;
+    const { nowMs, horizonMs, inputs, later } = this.#options;
     const endMs = nowMs + horizonMs;
     this.#playout.receive([{ kind: "tick" }, ...this.#executor.adopt(nowMs), ...inputs]);
-    let sampleMs = nowMs;
-    for (let isOver = false; !isOver; isOver = this.#playout.advance({ untilMs: endMs, maxRounds: 1 })) {
-      const { nextAtMs } = this.#playout;
-      for (; sampleMs <= endMs && sampleMs < nextAtMs; sampleMs += stepMs) this.#samples.push(this.#sample(sampleMs));
+    if (later !== undefined && nowMs + later.afterMs < endMs) {
+      const laterMs = nowMs + later.afterMs;
+      this.#playUntil(laterMs);
+      this.#playout.passTo(laterMs);
+      this.#playout.receive(later.inputs);
     }
+    this.#playUntil(endMs);
     return {
       samples: this.#samples,
       starts: this.#waiting.starts,
@@ -110,6 +114,16 @@ class TimelinePlay {
       evictions: this.#evictions,
       refusals: this.#refusals,
     };
+  }
+
+  #playUntil(untilMs: number): void {
+    const { nowMs, stepMs } = this.#options;
+    const isDue = (): boolean => {
+      const sampleMs = nowMs + this.#samples.length * stepMs;
+      return sampleMs <= untilMs && sampleMs < this.#playout.nextAtMs;
+    };
+    for (let isOver = false; !isOver; isOver = this.#playout.advance({ untilMs, maxRounds: 1 }))
+      while (isDue()) this.#samples.push(this.#sample(nowMs + this.#samples.length * stepMs));
   }
 
   #durationMs(
@@ -124,10 +138,15 @@ class TimelinePlay {
   }
 
   #launchedMs(launch: LaunchGang, atMs: number): number {
-    const { workloadId, task } = launch;
+    const { workloadId, task, workers } = launch;
     this.#waiting.launched(workloadId, task, atMs);
     this.#arriving.launched(workloadId, atMs);
-    const savedMs = this.#interruptions.launched(workloadId, task, atMs);
+    const savedMs = this.#interruptions.launched(
+      workloadId,
+      task,
+      atMs,
+      workers.map(({ node }) => node),
+    );
     return Math.max(1, this.#durationMs(launch, 0, null) - savedMs);
   }
 

@@ -18,6 +18,8 @@ import { TypicalDurations } from "./typical-durations.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
+  /** Time in ms after which the lost nodes return; absent: not within the horizon. */
+  readonly returnAfterMs?: number;
   /** Number of copies of an existing node. Several entries for one node add up. */
   readonly addNodes: readonly { readonly like: string; readonly count: number }[];
   /** New sites and pools, with the nodes of the pools; absent: none. */
@@ -84,10 +86,10 @@ export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOpti
   const durationMs = typicalDurations(engine, options.nowMs);
   const recurring = options.arrivals === "recorded" ? recurringArrivals(engine.state, options) : null;
   const arrivals = recurring?.arrivals ?? [];
-  const timeline = (inputs: readonly Input[]): Timeline =>
-    playTimeline({ engine, ...options, inputs, arrivals, durationMs });
+  const timeline = (inputs: readonly Input[], later?: TimelineOptions["later"]): Timeline =>
+    playTimeline({ engine, ...options, inputs, arrivals, durationMs, ...(later === undefined ? {} : { later }) });
   const present = timeline([]);
-  const changed = timeline(inputsOf(engine, change));
+  const changed = timeline(inputsOf(engine, change), returnOf(engine, change));
   const timelines = { present, changed };
   const moved = movedStarts(timelines, options);
   return { arrivals: recurring, ...timelines, moved, interrupted: interruptedWork(engine, timelines) };
@@ -193,6 +195,26 @@ function inputsOf(
     ...nodes.map((node): Input => ({ kind: "nodeSeen", node })),
     ...[...countsByNode(addNodes)].flatMap(([like, count]) => nodesLike(engine, like, count)),
   ];
+}
+
+function returnOf(
+  { state }: Engine,
+  { loseNodes, returnAfterMs: afterMs }: WhatIfChange,
+): TimelineOptions["later"] | undefined {
+  if (afterMs === undefined) return undefined;
+  const inputs = loseNodes.flatMap((id): Input[] => {
+    const known = state.nodes.get(nodeId(id));
+    if (known === undefined || known.health === "lost") return [];
+    const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax } = known;
+    const optional = {
+      ...(labels === undefined ? {} : { labels }),
+      ...(workersMax === undefined ? {} : { workersMax }),
+    };
+    return [
+      { kind: "nodeSeen", node: { id: known.id, pool, fabric, acceleratorCount, coresMilli, memoryMib, ...optional } },
+    ];
+  });
+  return { afterMs, inputs };
 }
 
 /** Number of copies by node, summed over all entries of the node. */

@@ -54,6 +54,8 @@ const accepted: Readonly<Partial<Record<OperationName, unknown>>> = {
   drainNode: { running: "wait" },
   noticeNode: { inMs: 60_000 },
   whatIf: { loseNodes: [] },
+  forecastDrill: { lose: [{ name: "local" }] },
+  startDrill: { lose: [{ name: "local" }] },
   startReplay: { policy: { preset: "best" } },
   declareModel: {
     training: { model: "llama-3-8b", sequenceLength: 512, globalBatch: 1, method: { kind: "lora", rank: 16 } },
