@@ -41,6 +41,7 @@ describe("the examples' workload files", () => {
       "cost/eight-h100.yaml",
       "cost/own-or-rent.yaml",
       "cost/owned-h100.yaml",
+      "cost/tokens-and-storage.yaml",
       "plan/ceilings.yaml",
       "plan/demand.yaml",
       "plan/plan.yaml",

@@ -48,6 +48,22 @@ const amounts = {
   carbonKg: z.number(),
 };
 
+const meteredLine = z
+  .object({
+    dayMs: instantMs,
+    service: z.enum(["storage", "tokens"]),
+    team: z.string(),
+    subject: z.string().meta({ description: "Version of an artifact, or model of a gateway." }),
+    place: z.string().meta({ description: "Store, or pool of a gateway." }),
+    quantity: z.number().meta({ description: "Gibibyte-hours, or tokens of prompts and answers." }),
+    requestCount: z.int(),
+    price: z.string().meta({ description: "Price document; empty: none covers the line, and it costs nothing." }),
+    provider: z.string(),
+    microUsd,
+    chargedMicroUsd: microUsd.meta({ description: "Amount that the gateway charged; no further cost." }),
+  })
+  .meta({ id: "MeteredLine" });
+
 const costLine = z.object({
   periodStartMs: instantMs.meta({ description: "Start of the period; 0 for the period `all`." }),
   group: z.array(z.string()).meta({ description: "A value for each field of `group`; empty: nobody held it." }),
@@ -62,6 +78,9 @@ export const costs = z
     group: z.array(costGroup),
     items: z.array(costLine).max(COST_LINES_MAX).meta({ description: "By period, then the most expensive first." }),
     total: z.object(amounts),
+    metered: z.array(meteredLine).max(COST_LINES_MAX).meta({
+      description: "Storage and tokens by day, of the newest days. Lines with a price are in the items and the total.",
+    }),
     unpricedPools: z
       .array(z.string())
       .meta({ description: "Pools with hours that no price covers. These hours are not in the amounts." }),

@@ -28,6 +28,9 @@ export {
 } from "./prices/price-documents.ts";
 export { withDeclaredPrices, type DeclaredPool } from "./prices/declared-prices.ts";
 export { hourCost, hourCosts, hourEnergy, monthCosts } from "./prices/capacity-cost.ts";
+export { sortedLines, type MeteredLine } from "./metered/metered-line.ts";
+export { StoreFold } from "./metered/store-fold.ts";
+export { gatewayRecord, GatewayUsage, type GatewayRecord } from "./metered/gateway-usage.ts";
 export { instantOf, MICRO, microUsd } from "./prices/amounts.ts";
 export { charges, HourlyRows, isUnused, MILLI_MS_PER_HOUR, type BillingRange, type Charge } from "./bill/charges.ts";
 export { billedCharges, rangeOfRows, type Billable } from "./bill/billed-charges.ts";

@@ -1,9 +1,10 @@
 /** The rows and prices of a cost command: a state directory, a file of rows, or the generated demo. */
-import type { BillingRange, HourlyRows, PriceBook, TeamWait } from "@headroom/usage";
+import type { BillingRange, HourlyRows, MeteredLine, PriceBook, TeamWait } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { wholeNumber } from "../simulate/amount-options.ts";
 import { instantOption } from "../usage/run-usage.ts";
+import { gatewayUsage } from "./gateway-lines.ts";
 import { bookOf, priceDocuments, priceTargets } from "./load-prices.ts";
 
 export interface CostSourceOptions {
@@ -15,6 +16,8 @@ export interface CostSourceOptions {
   readonly month?: string;
   readonly since?: string;
   readonly until?: string;
+  /** Folder with the state of gateways; absent: `gateway` in the state directory, if it is there. */
+  readonly gateway?: string;
   /** When open rows end; absent: as in `journalRows`. */
   readonly rowsUntilMs?: number;
 }
@@ -26,6 +29,8 @@ export interface CostSource {
   readonly parents: ReadonlyMap<string, string | null>;
   /** Demand that waited in the range, by team; `null`: only a journal has it. */
   readonly waits: readonly TeamWait[] | null;
+  /** Storage and tokens. Only a journal, and the usage files of gateways, have them. */
+  readonly metered: readonly MeteredLine[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +44,14 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
   if (options.demo === true) {
     const { rows, book, fromMs, toMs } = demoMonth(1, scaleOf(options.demoScale));
     for (const row of rows) hourly.add(row);
-    return { hourly, book, range: chosenRange(options, { fromMs, toMs }), parents: new Map(), waits: null };
+    return {
+      hourly,
+      book,
+      range: chosenRange(options, { fromMs, toMs }),
+      parents: new Map(),
+      waits: null,
+      metered: [],
+    };
   }
   if (options.rows !== undefined) {
     const { readRowsFile } = await import("../usage/usage-csv.ts");
@@ -51,6 +63,7 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
       range: chosenRange(options, rangeOfRows(hourly)),
       parents: new Map(),
       waits: null,
+      metered: [],
     };
   }
   return stateSource(context, options, hourly);
@@ -71,15 +84,21 @@ async function stateSource(
   const path = await import("node:path");
   const home =
     options.state === undefined ? context.home : path.resolve(context.terminal.workingDirectory, options.state);
-  const { WaitingFold, rangeOfRows, withDeclaredPrices } = await import("@headroom/usage");
+  const { StoreFold, WaitingFold, rangeOfRows, withDeclaredPrices } = await import("@headroom/usage");
   const waiting = new WaitingFold({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER });
-  const { rows, fold, untilMs } = await journalRows(home, options.rowsUntilMs, (event) => waiting.fold(event));
+  const stores = new StoreFold();
+  const { rows, fold, untilMs } = await journalRows(home, options.rowsUntilMs, (event) => {
+    waiting.fold(event);
+    stores.fold(event);
+  });
   for (const row of rows) hourly.add(row);
   waiting.end(Math.max(untilMs, fold.atMs));
   const documents = await priceDocuments(context, priceTargets(home, options.prices));
   const book = await bookOf(withDeclaredPrices(documents, fold.pools));
   const range = chosenRange(options, rangeOfRows(hourly));
-  return { hourly, book, range, parents: fold.parents, waits: waiting.byTeam(dayRange(range)) };
+  const gateways = await gatewayUsage(context, home, options.gateway);
+  const metered = [...stores.lines(range, untilMs, book), ...gateways.lines(range, book)];
+  return { hourly, book, range, parents: fold.parents, waits: waiting.byTeam(dayRange(range)), metered };
 }
 
 /** Waits are known by day: the first day counts as a whole. */

@@ -1,5 +1,5 @@
 /** `headroom cost report`: showback and chargeback. */
-import type { Charge, CostChanges, CostField, CostTotal, TeamWait, UsagePeriod } from "@headroom/usage";
+import type { Charge, CostChanges, CostField, CostTotal, MeteredLine, TeamWait, UsagePeriod } from "@headroom/usage";
 import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -7,6 +7,7 @@ import { csvLines } from "../output/csv.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { oneOf, periodText } from "../usage/run-usage.ts";
 import { costSource, type CostSource, type CostSourceOptions } from "./cost-source.ts";
+import { meteredItems, meteredPairs } from "./metered-text.ts";
 import { readFocusFile } from "./focus-files.ts";
 
 export interface ReportOptions extends CostSourceOptions {
@@ -34,6 +35,10 @@ export async function runReport(context: CommandContext, options: ReportOptions)
   const isChosen = ({ row }: Charge): boolean =>
     team === undefined || (row.team !== "" && usage.isWithin(row.team, team, source.parents));
   for (const charge of usage.billedCharges(source, unpriced)) if (isChosen(charge)) report.add(charge);
+  const metered = source.metered.filter(
+    (each) => team === undefined || usage.isWithin(each.team, team, source.parents),
+  );
+  for (const line of metered) report.addMetered(line);
   if (options.anomalies === true) {
     printAnomalies(context, usage.costAnomalies(report.totals()), options);
     return exitCode.ok;
@@ -45,7 +50,17 @@ export async function runReport(context: CommandContext, options: ReportOptions)
   const invoices = await otherFocus(context, options.withFocus ?? []);
   const waits = source.waits?.filter((each) => team === undefined || usage.isWithin(each.team, team, source.parents));
   const waiting = waits === undefined ? null : waitingOf(waits, report.whole);
-  printReport(context, { totals: report.totals(), whole: report.whole, invoices, waiting, by, group, source, options });
+  printReport(context, {
+    totals: report.totals(),
+    whole: report.whole,
+    invoices,
+    waiting,
+    metered,
+    by,
+    group,
+    source,
+    options,
+  });
   for (const pool of unpriced.keys())
     context.note(`warning: pool ${pool} has hours without a price; they are not in the report`);
   return exitCode.ok;
@@ -136,6 +151,7 @@ interface Printed {
   readonly whole: CostTotal;
   readonly invoices: readonly Invoice[];
   readonly waiting: Waiting | null;
+  readonly metered: readonly MeteredLine[];
   readonly by: UsagePeriod;
   readonly group: readonly CostField[];
   readonly source: CostSource;
@@ -166,7 +182,7 @@ const itemOf = (
 });
 
 function printReport(context: CommandContext, printed: Printed): void {
-  const { totals, whole, invoices, waiting, by, group, source, options } = printed;
+  const { totals, whole, invoices, waiting, metered, by, group, source, options } = printed;
   const items = totals.map((total) => itemOf(total, by, group));
   const { billing } = source.book;
   if (options.json === true) {
@@ -177,7 +193,9 @@ function printReport(context: CommandContext, printed: Printed): void {
       effective_usd: usd(effective),
     }));
     const head = { currency: billing.currency, timeZone: billing.timeZone, account: billing.account, by };
-    context.print(JSON.stringify({ ...head, total, items, invoices: others, waiting }, null, 2));
+    context.print(
+      JSON.stringify({ ...head, total, items, invoices: others, waiting, metered: meteredItems(metered) }, null, 2),
+    );
     return;
   }
   if (options.csv === true) {
@@ -211,7 +229,7 @@ function printReport(context: CommandContext, printed: Printed): void {
   ]);
   context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint), "");
   context.print(
-    ...pairLines(summary(whole, invoices, waiting), context.paint),
+    ...pairLines(summary(whole, invoices, waiting, metered), context.paint),
     `Amounts in ${billing.currency}, times in ${billing.timeZone}.`,
   );
 }
@@ -220,6 +238,7 @@ function summary(
   whole: CostTotal,
   invoices: readonly Invoice[],
   waiting: Waiting | null,
+  metered: readonly MeteredLine[],
 ): readonly (readonly [string, string])[] {
   const money = (microUsd: number): string => `$${usd(microUsd).toFixed(2)}`;
   const wasted = whole.failedMicroUsd + whole.evictedMicroUsd + whole.lostMicroUsd;
@@ -233,6 +252,7 @@ function summary(
       whole.usedHours > 0 ? `$${(usd(whole.microUsd) / whole.usedHours).toFixed(4)}` : "–",
     ],
     ["energy", `${whole.kwh.toFixed(0)} kWh, ${(whole.carbonGrams / 1_000).toFixed(0)} kg CO2`],
+    ...meteredPairs(metered),
     ...invoices.map(
       ({ provider, service, account, effective }) =>
         [

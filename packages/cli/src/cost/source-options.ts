@@ -16,6 +16,11 @@ export const sourceOptions: readonly OptionDefinition[] = [
     complete: "file",
     repeatable: true,
   },
+  {
+    flags: "--gateway <directory>",
+    description: "state of gateways, with their usage files (default: gateway/ in the state directory)",
+    complete: "file",
+  },
   { flags: "--month <month>", description: "only this month (UTC): 2026-10" },
   { flags: "--since <time>", description: "from this day (UTC) or instant on (default: none)" },
   { flags: "--until <time>", description: "up to this day (UTC) or instant (default: none)" },

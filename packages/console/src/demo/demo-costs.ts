@@ -2,7 +2,7 @@
 import type { Event } from "@headroom/model";
 import { costsQuery } from "@headroom/protocol";
 import type { Costs, CostsParameters } from "@headroom/protocol";
-import { HourlyRows, UsageFold, costAnswer, priceBook, withDeclaredPrices } from "@headroom/usage";
+import { HourlyRows, StoreFold, UsageFold, costAnswer, priceBook, withDeclaredPrices } from "@headroom/usage";
 import type { UsageRow } from "@headroom/usage";
 import { accepted } from "../workers/accepted.ts";
 
@@ -14,9 +14,11 @@ const ROWS_MAX = 200_000;
 
 export class DemoCosts {
   readonly #fold = new UsageFold();
+  readonly #stores = new StoreFold();
   #rows: UsageRow[] = [];
 
   follow(events: readonly Event[]): void {
+    for (const event of events) this.#stores.fold(event);
     for (const row of this.#fold.fold(events)) this.#rows.push(row);
     if (this.#rows.length > ROWS_MAX) this.#rows = this.#rows.slice(-ROWS_MAX / 2);
   }
@@ -37,13 +39,18 @@ export class DemoCosts {
     const book = priceBook(withDeclaredPrices([], this.#fold.pools));
     if ("problem" in book) throw new Error(book.problem);
     const range = { fromMs: Math.floor(startMs / HOUR_MS) * HOUR_MS, toMs: endMs };
-    const answer = costAnswer({ hourly, book, range }, { by, group, teams: null });
+    const answer = costAnswer(
+      { hourly, book, range },
+      { by, group, teams: null },
+      this.#stores.lines(range, nowMs, book),
+    );
     return {
       ...answer,
       by,
       group: [...answer.group],
       items: answer.items.map((line) => ({ ...line, group: [...line.group] })),
       unpricedPools: [...answer.unpricedPools],
+      metered: answer.metered.map((line) => ({ ...line })),
       problems: [],
       answeredAtMs: nowMs,
     };

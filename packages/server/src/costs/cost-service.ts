@@ -79,7 +79,7 @@ export class CostService {
       gone,
     );
     if (result.kind === "failed") throw new Error(`costs could not be computed: ${result.message}`);
-    const { items, ...rest } = result.answer;
+    const { items, metered, ...rest } = result.answer;
     if (items.length > COST_LINES_MAX)
       throw refuse(
         "invalidRequest",
@@ -91,6 +91,7 @@ export class CostService {
       group: [...rest.group],
       unpricedPools: [...rest.unpricedPools],
       items: items.map((line) => ({ ...line, group: [...line.group] })),
+      metered: metered.slice(-COST_LINES_MAX).map((line) => ({ ...line })),
       problems: teams === null ? [...result.problems] : [],
       answeredAtMs: atMs,
     };

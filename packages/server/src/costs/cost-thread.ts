@@ -1,10 +1,20 @@
 /** Folds the journal to usage rows and bills them, outside the event loop of the control plane. */
+import path from "node:path";
 import { parentPort } from "node:worker_threads";
 import { readEvents } from "@headroom/engine";
 import { openRecorded } from "@headroom/journal";
 import type { JournalAddress } from "@headroom/journal";
-import { HourlyRows, UsageFold, costAnswer, priceBook, withDeclaredPrices } from "@headroom/usage";
+import {
+  GatewayUsage,
+  HourlyRows,
+  StoreFold,
+  UsageFold,
+  costAnswer,
+  priceBook,
+  withDeclaredPrices,
+} from "@headroom/usage";
 import type { BillingRange, CostAnswer, CostQuestion } from "@headroom/usage";
+import { readGatewayUsage } from "./gateway-usage-files.ts";
 import { readPriceFiles } from "./price-files.ts";
 
 export interface CostRequest {
@@ -24,23 +34,31 @@ function answer({ home, journal: address, range, question, nowMs }: CostRequest)
   const journal = openRecorded(address);
   const hourly = new HourlyRows();
   const fold = new UsageFold();
+  const stores = new StoreFold();
+  let untilMs = nowMs;
   try {
     const head = journal.head();
-    for (const { text } of journal.groups(0, head.sequence))
-      for (const row of fold.fold(readEvents(text))) hourly.add(row);
-    for (const row of fold.openRows(Math.max(nowMs, head.atMs))) hourly.add(row);
+    untilMs = Math.max(nowMs, head.atMs);
+    for (const { text } of journal.groups(0, head.sequence)) {
+      const events = readEvents(text);
+      for (const event of events) stores.fold(event);
+      for (const row of fold.fold(events)) hourly.add(row);
+    }
+    for (const row of fold.openRows(untilMs)) hourly.add(row);
   } finally {
     journal.close();
   }
-  const { documents, problems } = readPriceFiles(home);
-  const book = priceBook(withDeclaredPrices(documents, fold.pools));
+  const files = readPriceFiles(home);
+  const gateways = new GatewayUsage();
+  const problems = [...files.problems, ...readGatewayUsage(path.join(home, "gateway"), range.fromMs, gateways)];
+  let book = priceBook(withDeclaredPrices(files.documents, fold.pools));
   if ("problem" in book) {
-    const declared = priceBook(withDeclaredPrices([], fold.pools));
-    if ("problem" in declared) throw new Error(declared.problem);
-    const unused = [...problems, `prices: ${book.problem}; the documents are not used`];
-    return { kind: "answered", answer: costAnswer({ hourly, book: declared, range }, question), problems: unused };
+    problems.push(`prices: ${book.problem}; the documents are not used`);
+    book = priceBook(withDeclaredPrices([], fold.pools));
   }
-  return { kind: "answered", answer: costAnswer({ hourly, book, range }, question), problems };
+  if ("problem" in book) throw new Error(book.problem);
+  const metered = [...stores.lines(range, untilMs, book), ...gateways.lines(range, book)];
+  return { kind: "answered", answer: costAnswer({ hourly, book, range }, question, metered), problems };
 }
 
 parentPort?.once("message", (request: CostRequest) => {

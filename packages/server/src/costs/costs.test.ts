@@ -78,6 +78,31 @@ describe("GET /v1/costs", () => {
     });
   });
 
+  it("has the tokens of gateways: bought ones at the provider's price, and those of the own fleet beside them", async () => {
+    const usage = path.join(home, "gateway/one/usage");
+    mkdirSync(usage, { recursive: true });
+    const line = (seq: number, own: object): string =>
+      `${JSON.stringify({ seq, id: `g-${seq}`, atMs: startedAtMs, team: "default", key: "k", model: "chat", pool: "cloud", operation: "chat", outcome: "completed", status: 200, promptTokens: 1_000, completionTokens: 500, cachedTokens: 0, isPromptEstimated: false, nanoUsd: 2_000, ...own })}\n`;
+    const records = line(1, {}) + line(2, { pool: "local" }) + line(3, { outcome: "open" }) + "no record\n";
+    writeFileSync(path.join(usage, "usage-0000000000000001-00000001.jsonl"), records);
+    const tokens =
+      "---\nkind: price\nname: bought\nsource: tokens\nprovider: Cloud\nmodel: chat\npool: cloud\nfrom: 2020-01-01\nperMillionInput: 2\nperMillionOutput: 10\n";
+    price(`${LEASED}${tokens}`);
+    const costs = await live.client.costs({ group: "source,workload", by: "all", ...since(3) });
+    expect(costs.items.find(({ group }) => group[0] === "tokens")).toMatchObject({
+      group: ["tokens", "chat"],
+      microUsd: 7_000,
+    });
+    expect(costs.metered.map((each) => [each.place, each.quantity, each.price, each.chargedMicroUsd])).toEqual([
+      ["cloud", 1_500, "bought", 2],
+      ["local", 1_500, "", 2],
+    ]);
+    expect(costs.problems).toEqual([
+      expect.stringMatching(/^gateway\/one\/usage\/usage-.*: 1 lines are no usage records$/),
+    ]);
+    price(LEASED);
+  });
+
   it("refuses ranges and fields that it cannot answer", async () => {
     await expect(live.client.costs({ fromMs: 10, toMs: 5 })).rejects.toMatchObject({ code: "invalidRequest" });
     await expect(live.client.costs({ fromMs: 0 })).rejects.toMatchObject({ code: "invalidRequest" });

@@ -80,11 +80,26 @@ const tokenPrice = z.strictObject({
   source: z.literal("tokens"),
   provider: z.string().min(1).max(200),
   model: z.string().min(1).max(200),
+  /** Only requests that this pool of the gateway answered; absent: of all pools. */
+  pool: name.optional(),
   from: dateText,
   until: dateText.optional(),
   perMillionInput: dollars,
   perMillionCachedInput: dollars.optional(),
   perMillionOutput: dollars,
+});
+
+/** Bytes in a store, by the gibibyte and month of 730 hours. */
+const storagePrice = z.strictObject({
+  kind: z.literal("price"),
+  name,
+  source: z.literal("storage"),
+  provider: z.string().min(1).max(200),
+  /** Name of the store, as places of artifacts have it. */
+  store: name,
+  from: dateText,
+  until: dateText.optional(),
+  perGibMonth: dollars,
 });
 
 /** The bill: its currency and time zone, and the account that it is written for. */
@@ -98,7 +113,7 @@ const billing = z.strictObject({
 });
 
 export const priceDocument: z.ZodType<PriceDocument> = z.discriminatedUnion("kind", [
-  z.discriminatedUnion("source", [capacityPrice, meteredPrice, tokenPrice]),
+  z.discriminatedUnion("source", [capacityPrice, meteredPrice, tokenPrice, storagePrice]),
   billing,
 ]);
 
@@ -106,14 +121,16 @@ export type PriceComponent = Readonly<z.output<typeof component>>;
 export type CapacityPrice = Readonly<z.output<typeof capacityPrice>>;
 export type MeteredPrice = Readonly<z.output<typeof meteredPrice>>;
 export type TokenPrice = Readonly<z.output<typeof tokenPrice>>;
+export type StoragePrice = Readonly<z.output<typeof storagePrice>>;
 export type Billing = Readonly<z.output<typeof billing>>;
 export type PoolPrice = CapacityPrice | MeteredPrice;
-export type PriceDocument = PoolPrice | TokenPrice | Billing;
+export type PriceDocument = PoolPrice | TokenPrice | StoragePrice | Billing;
 
 export interface PriceBook {
   readonly billing: Billing;
   readonly byPool: ReadonlyMap<string, readonly PoolPrice[]>;
   readonly tokens: readonly TokenPrice[];
+  readonly storage: readonly StoragePrice[];
 }
 
 const DEFAULT_BILLING: Billing = {
@@ -128,6 +145,7 @@ export function priceBook(documents: readonly PriceDocument[]): PriceBook | { re
   let bill: Billing | undefined;
   const byPool = new Map<string, PoolPrice[]>();
   const tokens: TokenPrice[] = [];
+  const storage: StoragePrice[] = [];
   const names = new Set<string>();
   for (const document of documents) {
     if (document.kind === "billing") {
@@ -138,6 +156,7 @@ export function priceBook(documents: readonly PriceDocument[]): PriceBook | { re
     if (names.has(document.name)) return { problem: `there are two prices with the name ${document.name}` };
     names.add(document.name);
     if (document.source === "tokens") tokens.push(document);
+    else if (document.source === "storage") storage.push(document);
     else byPool.set(document.pool, [...(byPool.get(document.pool) ?? []), document]);
   }
   for (const [pool, prices] of byPool) {
@@ -145,7 +164,7 @@ export function priceBook(documents: readonly PriceDocument[]): PriceBook | { re
     if (prices.some(isMetered) && (!prices.every(isMetered) || overlap(prices)))
       return { problem: `pool ${pool}: a metered price must be the only price of its pool at any time` };
   }
-  return { billing: bill ?? DEFAULT_BILLING, byPool, tokens };
+  return { billing: bill ?? DEFAULT_BILLING, byPool, tokens, storage };
 }
 
 function overlap(prices: readonly PoolPrice[]): boolean {

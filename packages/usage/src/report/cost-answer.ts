@@ -1,6 +1,7 @@
 /** A report of costs as the API answers it: totals by period and group, for all teams or for those that a reader may see. */
 import { billedCharges, type Billable } from "../bill/billed-charges.ts";
 import { isUnused } from "../bill/charges.ts";
+import { sortedLines, type MeteredLine } from "../metered/metered-line.ts";
 import type { UsagePeriod } from "../rows/usage-totals.ts";
 import { CostReport, type CostField, type CostTotal } from "./cost-report.ts";
 
@@ -42,9 +43,15 @@ export interface CostAnswer {
   readonly total: CostAmounts;
   /** Pools with hours that no price covers; these hours are not in the answer. */
   readonly unpricedPools: readonly string[];
+  /** Storage and tokens, by day; those with a price are in `items` and `total` too. */
+  readonly metered: readonly MeteredLine[];
 }
 
-export function costAnswer(billable: Billable, { by, group, teams }: CostQuestion): CostAnswer {
+export function costAnswer(
+  billable: Billable,
+  { by, group, teams }: CostQuestion,
+  lines: readonly MeteredLine[] = [],
+): CostAnswer {
   const report = new CostReport(by, group);
   const unpriced = new Map<string, bigint>();
   for (const charge of billedCharges(billable, unpriced)) {
@@ -52,6 +59,8 @@ export function costAnswer(billable: Billable, { by, group, teams }: CostQuestio
     const isShown = teams === null || (!isUnused(charge) && teams.has(charge.row.team));
     if (isShown) report.add(charge);
   }
+  const metered = lines.filter(({ team }) => teams === null || teams.has(team));
+  for (const line of metered) report.addMetered(line);
   return {
     ...billable.range,
     by,
@@ -63,6 +72,7 @@ export function costAnswer(billable: Billable, { by, group, teams }: CostQuestio
     })),
     total: amountsOf(report.whole),
     unpricedPools: teams === null ? [...unpriced.keys()].toSorted() : [],
+    metered: sortedLines(metered),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Sums of charges: who pays what for which time, what failures and idle time cost, and days that stand out. */
 import { isUnused, MILLI_MS_PER_HOUR, type Charge } from "../bill/charges.ts";
 import { energyPerHour } from "../focus/focus-rows.ts";
+import type { MeteredLine } from "../metered/metered-line.ts";
 import { periodStartMs, type UsagePeriod } from "../rows/usage-totals.ts";
 
 /** Fields by which charges are grouped. */
@@ -69,6 +70,20 @@ export class CostReport {
     addTo(this.#whole, charge);
   }
 
+  /** Storage and bought tokens are costs without accelerator time. Lines without a price cost nothing and are left out. */
+  addMetered(line: MeteredLine): void {
+    if (line.price === "") return;
+    const group = this.#fields.map((field) => valueOfLine(line, field));
+    const startMs = periodStartMs(line.dayMs, this.#period);
+    const key = JSON.stringify([startMs, ...group]);
+    let total = this.#totals.get(key);
+    if (total === undefined) this.#totals.set(key, (total = emptyTotal(startMs, group)));
+    for (const sum of [total, this.#whole]) {
+      sum.microUsd += line.microUsd;
+      sum.usedMicroUsd += line.microUsd;
+    }
+  }
+
   /** The sum of everything. */
   get whole(): Readonly<CostTotal> {
     return this.#whole;
@@ -104,6 +119,27 @@ const emptyTotal = (startMs: number, group: readonly string[]): CostTotal => ({
 function valueOf({ row, price }: Charge, field: CostField): string {
   if (field === "source") return price.source;
   return field === "price" ? price.name : row[field];
+}
+
+function valueOfLine({ service, team, subject, place, price }: MeteredLine, field: CostField): string {
+  switch (field) {
+    case "team":
+      return team;
+    case "workload":
+      return subject;
+    case "pool":
+      return place;
+    case "state":
+      return "used";
+    case "price":
+      return price;
+    case "workloadKind":
+    case "cause":
+    case "source":
+      return service;
+    default:
+      return "";
+  }
 }
 
 function addTo(total: CostTotal, charge: Charge): void {

@@ -16,12 +16,14 @@ import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { TimeChart } from "../../parts/time-chart.tsx";
 import type { ChartTone } from "../../parts/time-chart.tsx";
 import {
+  amountText,
   costCsv,
   dailyCosts,
   dollarText,
   groupSums,
   groupText,
   lostMicroUsd,
+  meteredSums,
   shareText,
   usefulHourText,
 } from "./cost-text.ts";
@@ -162,12 +164,37 @@ function Charged({ costs }: { readonly costs: Costs }): ReactElement {
             ])}
         />
       </Panel>
+      <Metered costs={costs} />
       <p className="text-xs text-ink-2">
         {energyText(costs.total)}Days are in UTC.{" "}
         <span className="font-mono">headroom cost report --group team,state</span> has more fields, and months against
         months.
       </p>
     </div>
+  );
+}
+
+/** Storage and tokens by team. Those without a price are use without a further cost. */
+function Metered({ costs: { metered } }: { readonly costs: Costs }): ReactElement | null {
+  const sums = meteredSums(metered);
+  if (sums.length === 0) return null;
+  return (
+    <Panel title="Storage and tokens" aside={sums.length > ROWS_SHOWN ? `${ROWS_SHOWN} of ${sums.length}` : undefined}>
+      <NumberTable
+        label="Storage and tokens"
+        columns={["Team", "Service", "Place", "Amount", "Cost", "Charged by the gateway"]}
+        rows={sums
+          .slice(0, ROWS_SHOWN)
+          .map((sum) => [
+            sum.team || "nobody",
+            sum.service,
+            sum.place,
+            amountText(sum),
+            sum.price === "" ? "no price" : dollarText(sum.microUsd),
+            sum.service === "tokens" ? dollarText(sum.chargedMicroUsd) : "–",
+          ])}
+      />
+    </Panel>
   );
 }
 

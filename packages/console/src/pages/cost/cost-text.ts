@@ -79,6 +79,33 @@ export function dailyCosts(items: readonly CostLine[], shown: number): DailyCost
   return { atMs, series: own.length < names.length ? [...series, { name: "others", usd: others }] : series };
 }
 
+type MeteredLine = Costs["metered"][number];
+
+/** Storage and tokens over all days and subjects, by team, place and whether a price covers them; the most expensive first. */
+export function meteredSums(metered: readonly MeteredLine[]): readonly MeteredLine[] {
+  const sums = new Map<string, MeteredLine>();
+  for (const line of metered) {
+    const key = JSON.stringify([line.service, line.team, line.place, line.price]);
+    const sum = sums.get(key);
+    sums.set(
+      key,
+      sum === undefined
+        ? line
+        : {
+            ...sum,
+            quantity: sum.quantity + line.quantity,
+            requestCount: sum.requestCount + line.requestCount,
+            microUsd: sum.microUsd + line.microUsd,
+            chargedMicroUsd: sum.chargedMicroUsd + line.chargedMicroUsd,
+          },
+    );
+  }
+  return [...sums.values()].toSorted((left, right) => right.microUsd - left.microUsd || right.quantity - left.quantity);
+}
+
+export const amountText = ({ service, quantity }: Pick<MeteredLine, "service" | "quantity">): string =>
+  service === "storage" ? `${quantity.toFixed(1)} GiB-hours` : `${grouped(quantity)} tokens`;
+
 /** One line for each day and group. */
 export function costCsv({ items, group }: Costs): string {
   const header = [
