@@ -7,6 +7,9 @@ interface ReplayCommandOptions {
   readonly policy?: string;
   readonly teamChanges?: string;
   readonly since?: string;
+  readonly cluster?: readonly string[];
+  readonly timezone?: string;
+  readonly anyType?: true;
   readonly json?: boolean;
 }
 
@@ -14,11 +17,13 @@ const LOOK_EVERY_MS = 200;
 
 export const replayCommand = defineCommand<ReplayCommandOptions>({
   name: "replay",
-  summary: "Replay recorded work under another policy",
+  summary: "Replay recorded work under another policy, or the history of Slurm clusters under one queue",
   details:
     "Recorded submissions and changes of nodes are scheduled again; work keeps its recorded run times. The column CONTROL is\n" +
     "a replay without a change: its distance from RECORDED is the error of the replay. Nothing is recorded.\n" +
-    "Examples:\n  headroom replay --policy fifo\n  headroom replay --policy mine.yaml --since 30d\n  headroom replay --team-changes teams.yaml",
+    "With --cluster, the history of Slurm clusters is played under one queue, without a control plane: scontrol show node > nodes.txt;\n" +
+    "sacct -a -X -P -S now-30days -o JobID,Account,Submit,Start,End,Timelimit,AllocTRES,State > jobs.txt\n" +
+    "Examples:\n  headroom replay --policy fifo\n  headroom replay --cluster lab=nodes.txt,jobs.txt --cluster old=old-nodes.txt,old-jobs.txt\n  headroom replay --policy mine.yaml --since 30d\n  headroom replay --team-changes teams.yaml",
   options: [
     {
       flags: "--policy <preset|file>",
@@ -30,10 +35,30 @@ export const replayCommand = defineCommand<ReplayCommandOptions>({
       description: "use the team definitions of this file (default: none)",
       complete: "file",
     },
+    {
+      flags: "--cluster <name=nodes,jobs>",
+      description:
+        "a Slurm cluster with files of its nodes and jobs, in any form that `headroom executor read` takes; can be repeated (default: none)",
+      repeatable: true,
+    },
+    { flags: "--timezone <name>", description: "with --cluster: time zone of the clusters (default: UTC)" },
+    {
+      flags: "--any-type",
+      description: "with --cluster: jobs may run on any accelerator type (default: those of their own cluster)",
+    },
     { flags: "--since <duration>", description: "start of the period, as a time before now (default 7d)" },
     jsonOption,
   ],
   async run(context, { options }) {
+    const { cluster } = options;
+    if (cluster !== undefined) {
+      if (options.since !== undefined)
+        throw new CliError("--since does not go with --cluster: the files say which period", exitCode.usage);
+      const { runHistory } = await import("../history/run-history.ts");
+      return runHistory(context, { ...options, cluster });
+    }
+    if (options.timezone !== undefined || options.anyType !== undefined)
+      throw new CliError("--timezone and --any-type go with --cluster", exitCode.usage);
     if (options.policy === undefined && options.teamChanges === undefined)
       throw new CliError("nothing to compare: pass --policy or --team-changes", exitCode.usage);
     const [{ duration }, tried, { replayPeriodMs }] = await Promise.all([

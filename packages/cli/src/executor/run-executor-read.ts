@@ -44,7 +44,8 @@ class StreamedRows extends KeptRows {
   }
 
   override job(row: JobRow): void {
-    this.#write(`${this.jobCount === 0 ? "" : ","}\n    ${JSON.stringify(row)}`);
+    const { charge: _not, ...shown } = row;
+    this.#write(`${this.jobCount === 0 ? "" : ","}\n    ${JSON.stringify(shown)}`);
     super.job(row);
   }
 

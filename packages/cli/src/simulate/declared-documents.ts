@@ -12,7 +12,11 @@ export interface DeclaredDocuments {
 }
 
 export async function declaredDocuments(files: readonly string[], terminal: Terminal): Promise<DeclaredDocuments> {
-  const loaded = await loadDocuments(files, terminal);
+  return declaredFrom(await loadDocuments(files, terminal), files.join(", "));
+}
+
+/** `shown`: the files, for messages. */
+export async function declaredFrom(loaded: readonly LoadedDocument[], shown: string): Promise<DeclaredDocuments> {
   const { createEngine } = await import("@headroom/engine");
   const { planApply } = await import("@headroom/explain");
   const { engineDocuments, rejectionProblem } = await import("@headroom/views");
@@ -32,7 +36,7 @@ export async function declaredDocuments(files: readonly string[], terminal: Term
   const fleet = declaredFleet({ ...documents, nodes });
   if (!fleet.nodes.some(({ acceleratorCount }) => acceleratorCount > 0))
     throw new CliError(
-      `--fleet: no pool in ${files.join(", ")} has nodes with accelerators: give it executor: simulated, nodes and perNode`,
+      `--fleet: no pool in ${shown} has nodes with accelerators: give it executor: simulated, nodes and perNode`,
       exitCode.usage,
     );
   return { fleet, teams: documents.teams };

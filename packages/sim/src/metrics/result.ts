@@ -81,6 +81,49 @@ interface Finished {
   readonly teamOf: ((job: TraceJob) => string) | null;
 }
 
+/** The recorded course of a trace, in the terms of a simulated one. */
+export type RecordedCourse = Pick<
+  SimulationResult,
+  "jobs" | "makespan_s" | "max_wait_s" | "mean_completion_s" | "mean_wait_s" | "utilisation" | "wait_by_gang"
+> & { readonly wait_by_team: readonly TeamWait[] };
+
+/** When each job started and ended. */
+type Course = Pick<TraceMetrics, "fate" | "firstStartedAtMs" | "jobEndedAtMs">;
+
+/** `null`: the trace does not say of every job how long it waited. */
+export function recordedCourse(
+  trace: Trace,
+  acceleratorCount: number,
+  teamOf: (job: TraceJob) => string,
+): RecordedCourse | null {
+  const { jobs } = trace;
+  const started = Float64Array.from(jobs, ({ submittedAtMs, waitedMs = Number.NaN }) => submittedAtMs + waitedMs);
+  if (started.some(Number.isNaN)) return null;
+  const course: Course = {
+    fate: new Uint8Array(jobs.length).fill(fates.succeeded),
+    firstStartedAtMs: started,
+    jobEndedAtMs: Float64Array.from(jobs, ({ durationMs }, index) => started[index]! + durationMs),
+  };
+  const totals = sumUp(trace, course);
+  return {
+    ...meansOf(totals, acceleratorCount),
+    wait_by_gang: waitByGang(trace, course),
+    wait_by_team: waitByTeam(trace, course, teamOf),
+  };
+}
+
+function meansOf(totals: Totals, acceleratorCount: number) {
+  const spanMs = totals.jobs === 0 ? 0 : totals.lastEndedAtMs - totals.firstSubmittedAtMs;
+  return {
+    jobs: totals.jobs,
+    mean_wait_s: meanSeconds(totals.waitMs, totals.jobs),
+    mean_completion_s: meanSeconds(totals.completionMs, totals.jobs),
+    max_wait_s: totals.waitMaxMs / 1000,
+    utilisation: roundedQuotient(totals.acceleratorMilliMs, 1000n * BigInt(acceleratorCount) * BigInt(spanMs), 4),
+    makespan_s: spanMs / 1000,
+  };
+}
+
 /**
  * Sums over the jobs that succeeded. They are bigints: a year of a large cluster, in ms times thousandths of
  * accelerators, exceeds 2^53.
@@ -101,19 +144,13 @@ export function summarise(run: Finished): SimulationResult {
   const totals = sumUp(trace, metrics);
   const count = (fate: number): number => metrics.fate.reduce((sum, each) => sum + (each === fate ? 1 : 0), 0);
   const tooLarge = heldTooLarge(run);
-  const spanMs = totals.jobs === 0 ? 0 : totals.lastEndedAtMs - totals.firstSubmittedAtMs;
   return {
     policy: run.policyName,
     gpus: acceleratorCount,
-    jobs: totals.jobs,
+    ...meansOf(totals, acceleratorCount),
     rejected_larger_than_pool: count(fates.rejected) + tooLarge,
     failed_jobs: count(fates.failed),
     unfinished_jobs: count(fates.pending) - tooLarge,
-    mean_wait_s: meanSeconds(totals.waitMs, totals.jobs),
-    mean_completion_s: meanSeconds(totals.completionMs, totals.jobs),
-    max_wait_s: totals.waitMaxMs / 1000,
-    utilisation: roundedQuotient(totals.acceleratorMilliMs, 1000n * BigInt(acceleratorCount) * BigInt(spanMs), 4),
-    makespan_s: spanMs / 1000,
     attempts: metrics.attemptCount,
     journal_events: metrics.eventCount,
     rounds: metrics.roundCount,
@@ -143,7 +180,7 @@ function heldTooLarge({ trace, fleet, metrics }: Finished): number {
   return count;
 }
 
-function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
+function sumUp(trace: Trace, metrics: Course): Totals {
   let jobs = 0;
   let waitMaxMs = 0;
   const waitMs = new ExactSum();
@@ -175,12 +212,13 @@ function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
   };
 }
 
-function waitByGang(trace: Trace, metrics: TraceMetrics): GangWait[] {
+function waitByGang(trace: Trace, metrics: Course): GangWait[] {
   const byGang = groupedWaits(trace, metrics, ({ accelerators }) => accelerators);
   return [...byGang].toSorted(([a], [b]) => a - b).map(([gpus, { waitsMs }]) => ({ gpus, ...waits(waitsMs) }));
 }
 
-function waitByTeam(trace: Trace, metrics: TraceMetrics, teamOf: (job: TraceJob) => string): TeamWait[] {
+/** Waits of the jobs that ran to their end, by a name of each job: its team, or the cluster from which it comes. */
+export function waitByTeam(trace: Trace, metrics: Course, teamOf: (job: TraceJob) => string): TeamWait[] {
   const byTeam = groupedWaits(trace, metrics, teamOf);
   const allMilliMs = [...byTeam.values()].reduce((sum, { heldMilliMs }) => sum + heldMilliMs.total, 0n);
   return [...byTeam]
@@ -198,11 +236,7 @@ interface GroupedWaits {
 }
 
 /** Waits of jobs that ran to their end, grouped by a key. */
-function groupedWaits<Key>(
-  { jobs }: Trace,
-  metrics: TraceMetrics,
-  keyOf: (job: TraceJob) => Key,
-): Map<Key, GroupedWaits> {
+function groupedWaits<Key>({ jobs }: Trace, metrics: Course, keyOf: (job: TraceJob) => Key): Map<Key, GroupedWaits> {
   const groups = new Map<Key, GroupedWaits>();
   for (let index = 0; index < jobs.length; index++) {
     if (metrics.fate[index] !== fates.succeeded) continue;

@@ -96,6 +96,9 @@ export class TraceSimulation {
   }
 }
 
+/** The team of each job, by its account. */
+export const teamNameOf = (teams: readonly Team[]): ((job: TraceJob) => string) => teamOfJob(teams);
+
 /** Runs a trace to its end. */
 export function simulate(options: TraceSimulationOptions): SimulationResult {
   const run = new TraceSimulation(options);

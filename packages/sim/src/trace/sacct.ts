@@ -38,6 +38,7 @@ function readJob(row: Row, ledger: ImportLedger): void {
     submittedAtMs: submittedAtS * 1000,
     // A suspended job kept its accelerators, so its duration is not `Elapsed`.
     durationMs: (endedAtS - startedAtS) * 1000,
+    waitedMs: (startedAtS - submittedAtS) * 1000,
     accelerators,
     coresMilli: 0,
     memoryMib: 0,

@@ -11,6 +11,7 @@ const fieldCount = 18;
 const columns: ReadonlyMap<string, number> = new Map([
   ["job number", 0],
   ["submit time", 1],
+  ["wait time", 2],
   ["run time", 3],
   ["allocated processors", 4],
   ["requested processors", 7],
@@ -41,6 +42,7 @@ function readLine(text: string, ledger: ImportLedger): Row {
   if (stranger !== undefined) row.fail(`expected numbers, got ${quoted(stranger)}`);
   if (row.problem !== null) return row;
   const submittedAtS = row.integer("submit time", traceBounds.submittedAtS);
+  const waitS = unknownOrInteger(row, "wait time", traceBounds.durationS);
   const runS = unknownOrInteger(row, "run time", traceBounds.durationS);
   const allocated = unknownOrInteger(row, "allocated processors", traceBounds.accelerators);
   const requested = unknownOrInteger(row, "requested processors", traceBounds.accelerators);
@@ -55,6 +57,7 @@ function readLine(text: string, ledger: ImportLedger): Row {
     id: row.text("job number"),
     submittedAtMs: submittedAtS * 1000,
     durationMs: runS * 1000,
+    ...(waitS === null ? {} : { waitedMs: waitS * 1000 }),
     accelerators: allocated ?? requested ?? 0,
     coresMilli: 0,
     memoryMib: 0,

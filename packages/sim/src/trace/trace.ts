@@ -19,6 +19,8 @@ export interface TraceJob {
   readonly acceleratorTypes: readonly string[];
   /** The requested walltime; absent: not in the trace. */
   readonly walltimeMs?: number;
+  /** Time from the submission to the recorded start; absent: not in the trace. */
+  readonly waitedMs?: number;
   /** The submitting user; absent: not in the trace. */
   readonly user?: string;
   /** The charged account; absent: not in the trace. */

@@ -20,6 +20,8 @@ const jobHeaders: ReadonlyMap<string, Field> = new Map([
   ["end", "end"],
   ["endtime", "end"],
   ["exitcode", "exitCode"],
+  ["account", "account"],
+  ["timelimit", "timeLimit"],
   ["alloctres", "allocTres"],
   ["tresalloc", "allocTres"],
   ["reqtres", "reqTres"],

@@ -18,6 +18,8 @@ export type Field =
   | "start"
   | "end"
   | "exitCode"
+  | "account"
+  | "timeLimit"
   | "allocTres"
   | "reqTres"
   | "allocGres"
@@ -66,8 +68,24 @@ export function jobRow(fields: Fields, zone: Zone): ReadRow {
     gpus: jobGpus(fields),
     exit_code: exitCode(fields.get("exitCode")),
     ...(estimated.length === 0 ? {} : { estimated }),
+    ...chargeOf(fields),
   };
   return { kind: "job", row, problems };
+}
+
+function chargeOf(fields: Fields): Pick<JobRow, "charge"> {
+  const [account, limit] = [fields.get("account"), fields.get("timeLimit")];
+  if (account === undefined && limit === undefined) return {};
+  const name = account === undefined || account.isCut || isAbsent(account.text) ? null : account.text;
+  return { charge: { account: name, limitS: limit === undefined ? null : secondsOfLimit(limit.text) } };
+}
+
+/** `days-hours:minutes:seconds` and its shorter forms; `null` for other texts, such as `UNLIMITED`. */
+function secondsOfLimit(text: string): number | null {
+  const match = /^(?:(\d{1,5})-)?(?:(?:(\d{1,5}):)?(\d{1,5}):)(\d\d)$/.exec(text);
+  if (match === null) return null;
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
+  return days * 86_400 + hours * 3_600 + minutes * 60 + seconds;
 }
 
 export function estimatedFields(state: string, start: string | null, end: string | null): readonly ("start" | "end")[] {

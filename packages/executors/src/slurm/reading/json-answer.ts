@@ -6,7 +6,7 @@ import { genericGpus, gpuTypes, trackedGpus } from "./gpu-counts.ts";
 import { hostNames } from "./host-list.ts";
 import { arrayTaskOf } from "./job-ids.ts";
 import { estimatedFields, type ReadRow } from "./job-fields.ts";
-import { isAbsent, Unreadable, type NodeHardware, type NodeRow } from "./rows.ts";
+import { isAbsent, Unreadable, type JobRow, type NodeHardware, type NodeRow } from "./rows.ts";
 import { isEnded, jobState, jobStateOfList, nodeReason, nodeState } from "./states.ts";
 import { secondsText } from "./times.ts";
 
@@ -86,9 +86,17 @@ function jobOf(job: unknown): ReadRow {
       gpus: isAccounting ? accountingGpus(job) : flatGpus(job),
       exit_code: exitCode(at(job, "exit_code"), state),
       ...(estimated.length === 0 ? {} : { estimated }),
+      ...chargeOf(job, isAccounting),
     },
     problems: [],
   };
+}
+
+function chargeOf(job: unknown, isAccounting: boolean): Pick<JobRow, "charge"> {
+  const account = textOf(job, "account");
+  const minutes = isAccounting ? numberOf(job, "time", "limit") : numberOf(job, "time_limit");
+  if (account === null && minutes === null) return {};
+  return { charge: { account: account === "" ? null : account, limitS: minutes === null ? null : minutes * 60 } };
 }
 
 function timeOf(job: unknown, ...keys: readonly string[]): string | null {

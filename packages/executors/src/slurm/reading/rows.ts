@@ -19,6 +19,15 @@ export interface JobRow {
   readonly exit_code: string | null;
   /** Fields in which Slurm prints an expected time, because the job has not started or has not ended. */
   readonly estimated?: readonly ("start" | "end")[];
+  /** Absent: the text has neither. */
+  readonly charge?: JobCharge;
+}
+
+/** `null`: the text does not say. */
+export interface JobCharge {
+  readonly account: string | null;
+  /** Time limit in seconds; `null` also for a job without one. */
+  readonly limitS: number | null;
 }
 
 export interface NodeRow {
