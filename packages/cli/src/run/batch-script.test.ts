@@ -176,7 +176,7 @@ describe("headroom run with a manifest of Kubernetes", () => {
       tasks: 4,
       tasksAtOnce: 1,
     });
-    expect(answer.document["env"]).toEqual({ HEADROOM_IMAGE: "python:3" });
+    expect(answer.document["image"]).toBe("python:3");
   });
 
   it("takes a script that contains a manifest for a command", async () => {

@@ -101,7 +101,7 @@ const manifests: readonly (readonly [string, Fields, Fields])[] = [
     { retries: { max: 0, backoff: "10s", maxBackoff: "6m" } },
   ],
   ["a generated name", { ...pod(), metadata: { generateName: "try-" } }, { name: "try" }],
-  ["an image", pod(), { env: { HEADROOM_IMAGE: "a/b:1" } }],
+  ["an image", pod(), { image: "a/b:1" }],
   ["accelerators", pod({}, gpus(8)), { gang: { accelerators: 8 } }],
   ["accelerators as text", pod({}, gpus("2")), { gang: { accelerators: 2 } }],
   [

@@ -16,6 +16,7 @@ export interface Worker {
   /** `null`: the manifest states no command, so nothing can run. */
   readonly command: string | null;
   readonly dir: string | undefined;
+  readonly image: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Variables that get the index of the pod. */
   readonly indexVariables: readonly string[];
@@ -37,8 +38,7 @@ export function readPod(
   implied: readonly string[] = [],
 ): Worker {
   const container = mainContainer(fields, pod);
-  const { env: variables, indexVariables } = readVariables(fields, container, context);
-  const env = { ...readImage(fields, container), ...variables };
+  const { env, indexVariables } = readVariables(fields, container, context);
   const selector: Record<string, string> = {};
   const accelerator = readSelectors(fields, pod, context, selector);
   if (fields.at([...pod, "hostNetwork"]) === true)
@@ -46,6 +46,7 @@ export function readPod(
   return {
     command: readCommand(fields, container, new Set([...Object.keys(env), ...indexVariables, ...implied])),
     dir: readDirectory(fields, container),
+    image: readImage(fields, container),
     env,
     indexVariables,
     resources: readResources(fields, container),
@@ -116,15 +117,12 @@ function readSeconds(fields: ManifestFields, path: FieldPath, becomes: string): 
   return text;
 }
 
-/** Variable in which executors that run images find the one of a workload; others run it with the programs of the node. */
-const IMAGE_VARIABLE = "HEADROOM_IMAGE";
-
-function readImage(fields: ManifestFields, container: FieldPath): Readonly<Record<string, string>> {
+function readImage(fields: ManifestFields, container: FieldPath): string | undefined {
   const path = [...container, "image"];
   const image = fields.text(path);
-  if (image === undefined || image === "") return {};
-  fields.honour(path, `env.${IMAGE_VARIABLE}: used in Kubernetes clusters; elsewhere the programs of the node run`);
-  return { [IMAGE_VARIABLE]: image };
+  if (image === undefined || image === "") return undefined;
+  fields.honour(path, `image: ${image}`);
+  return image;
 }
 
 const variableKeys: ReadonlySet<string> = new Set(["name", "value", "valueFrom"]);

@@ -134,7 +134,12 @@ function readName(fields: ManifestFields): string {
 }
 
 function notesOf({ worker, notes }: Work): readonly string[] {
-  return [...notes, ...(worker.dir === undefined ? [] : [`The directory ${worker.dir} must exist on the nodes.`])];
+  return [
+    ...notes,
+    ...(worker.dir === undefined
+      ? []
+      : [`The directory ${worker.dir} must exist ${worker.image === undefined ? "on the nodes" : "in the image"}.`]),
+  ];
 }
 
 function documentOf(work: Work, name: string): Readonly<Record<string, unknown>> {
@@ -146,6 +151,7 @@ function documentOf(work: Work, name: string): Readonly<Record<string, unknown>>
     name,
     run: runOf(work),
     dir: worker.dir,
+    ...(worker.image === undefined ? {} : { image: worker.image }),
     gang: withoutUndefined({
       workers: isBatch || count === 1 ? undefined : count,
       accelerators,
