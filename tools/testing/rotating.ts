@@ -108,7 +108,7 @@ const turns = [
   ["quickstart"],
   ["installed in a folder", "first answer", "foreign jobs", "submitters"],
   ["tour", "rollouts"],
-  ["bursts", "monitoring"],
+  ["bursts", "monitoring", "drains"],
   ["installed in a container"],
   ["Kubernetes"],
 ] as const;

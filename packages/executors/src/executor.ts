@@ -270,6 +270,12 @@ export interface Executor {
    * a second launch.
    */
   forget(attemptId: AttemptId): Promise<void>;
+  /**
+   * Passes drained nodes on to the system behind the executor, if its settings say so. `nodes`: all nodes of the executor that are
+   * drained in the control plane; those that it drained itself and that are missing take work again. Drains of others stay as they are.
+   * Rejects with an `OperationalError`. Absent: this kind of executor passes none on.
+   */
+  passDrains?(nodes: readonly NodeId[]): Promise<void>;
   /** Stops watching and launching; running attempts continue. */
   close(): Promise<void>;
 }

@@ -58,6 +58,10 @@ const fields = z.strictObject({
     .min(1)
     .optional()
     .meta({ description: "Time limit of jobs whose workload has no walltime. Default: that of the partition." }),
+  passDrains: z.boolean().default(false).meta({
+    description:
+      "Whether nodes that are drained in Headroom are drained in Slurm too, with a reason, and resumed with it. Needs the rights of an operator in Slurm.",
+  }),
   pollMs: z
     .number()
     .int()

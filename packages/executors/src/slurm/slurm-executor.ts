@@ -86,6 +86,8 @@ class SlurmExecutor implements Executor {
   readonly #remover = new TreeRemover();
   #cluster: Cluster | null = null;
   readonly #jobPrefix: string;
+  /** Start of the reasons of own drains. */
+  readonly #drainMark: string;
   #followTimer: NodeJS.Timeout | null = null;
   #following: Promise<void> | null = null;
   /** The newest reported foreign use, as JSON. */
@@ -102,6 +104,7 @@ class SlurmExecutor implements Executor {
     this.id = options.id;
     const { settings, stateDir } = options;
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
+    this.#drainMark = `headroom-${tagOf(options)}:`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
@@ -150,6 +153,17 @@ class SlurmExecutor implements Executor {
     const { cluster, foreignUse } = await this.#readUse();
     this.#reportedUse = JSON.stringify(foreignUse);
     return { ...cluster.inventory, foreignUse };
+  }
+
+  async passDrains(nodes: readonly NodeId[]): Promise<void> {
+    if (!this.#options.settings.passDrains) return;
+    const cluster = await this.#readCluster();
+    const wanted = new Set(nodes.flatMap((id) => cluster.nodes.get(id)?.name ?? []));
+    for (const name of wanted)
+      if (!cluster.ownDrains.has(name) && !cluster.closed.has(name))
+        await this.#commands.setDrain(name, `${this.#drainMark} drained in Headroom`);
+    // Nodes of partitions that the executor does not use are none of its nodes, and were not drained by it.
+    for (const name of cluster.ownDrains) if (!wanted.has(name)) await this.#commands.setDrain(name, null);
   }
 
   async attempts(): Promise<readonly KnownAttempt[]> {
@@ -275,7 +289,7 @@ class SlurmExecutor implements Executor {
       this.#commands.show("topology").catch(noTopology),
     ]);
     const answers = { nodes, partitions: listed, topology };
-    const cluster = readCluster(answers, this.id, partitions ?? null);
+    const cluster = readCluster(answers, this.id, partitions ?? null, this.#drainMark);
     this.#cluster = cluster;
     return cluster;
   }

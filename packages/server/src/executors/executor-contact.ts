@@ -150,11 +150,24 @@ export class ExecutorContact {
     );
     if (problem !== null) throw problem;
     await registerInventory(driver, id, inventory);
+    await this.#passDrains(executor);
     const overdue = await driver.read(({ state }) => this.#unlisted.overdue(state, inventory));
     await this.#loseUnlisted(executor, overdue);
     if (this.#problem === null) return;
     await this.#stopUnknown(executor);
     await this.#repeatEffects(executor);
+  }
+
+  /** A cluster that refuses a drain is not unreachable: no work is placed on the node in any case. */
+  async #passDrains(executor: Executor): Promise<void> {
+    if (executor.passDrains === undefined) return;
+    const { driver, rules, log } = this.#parts;
+    const drained = await driver.read(({ state }) => drainedNodes(state, executor.id));
+    try {
+      await within(rules.answerMs, () => executor.passDrains?.(drained) ?? Promise.resolve());
+    } catch (error) {
+      log.warn(`the executor ${executor.id} could not pass on drained nodes: ${messageOf(error)}`);
+    }
   }
 
   /** Attempts that were given up during a silence run on accelerators that count as free. */
@@ -285,6 +298,11 @@ function incomplete(missing: readonly AttemptId[], answered: number): Operationa
   const text = `its answer has ${answered} attempts and lacks ${missing.length} that are recorded: ${names}${more}`;
   return new OperationalError("incompleteAnswer", text);
 }
+
+const drainedNodes = ({ nodes, pools }: ReadonlyState, executor: ExecutorId): readonly NodeId[] =>
+  [...nodes.values()].flatMap(({ id, draining, pool }) =>
+    draining && pools.get(pool)?.executor === executor ? [id] : [],
+  );
 
 const heldNodes = ({ attempts }: ReadonlyState): ReadonlySet<NodeId> =>
   new Set([...attempts.values()].flatMap(({ workers }) => workers.map(({ node }) => node)));

@@ -3,7 +3,7 @@
  * lets the executor forget expired attempts one at a time. An attempt that the engine counts as active is never
  * forgotten, because only its records prevent a second launch.
  */
-import type { AttemptId, Effect } from "@headroom/model";
+import type { AttemptId, Effect, NodeId } from "@headroom/model";
 import type {
   StagingProgress,
   AttemptUsage,
@@ -34,7 +34,8 @@ export interface RetainingExecutorOptions {
 /** Number of attempts compared with the engine's state in one turn. */
 const BATCH_MAX = 50;
 
-export class RetainingExecutor implements Executor {
+/** The type demands that every method is passed on, also those that an executor can lack. */
+export class RetainingExecutor implements Executor, Required<Omit<Executor, "attemptsAreComplete" | "isolation">> {
   readonly id: Executor["id"];
   readonly kind: Executor["kind"];
   readonly capabilities: Executor["capabilities"];
@@ -90,6 +91,10 @@ export class RetainingExecutor implements Executor {
     return this.#inner.hides?.(directory) ?? false;
   }
 
+  whenSilent(listener: (detail: string) => void): void {
+    this.#inner.whenSilent?.(listener);
+  }
+
   inventory(): Promise<Inventory> {
     return this.#inner.inventory();
   }
@@ -115,6 +120,10 @@ export class RetainingExecutor implements Executor {
 
   async inputCache(): Promise<CacheReport | null> {
     return (await this.#inner.inputCache?.()) ?? null;
+  }
+
+  async passDrains(nodes: readonly NodeId[]): Promise<void> {
+    await this.#inner.passDrains?.(nodes);
   }
 
   async readAccelerators(): Promise<readonly NodeReadings[]> {

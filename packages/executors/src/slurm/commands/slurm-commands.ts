@@ -92,6 +92,12 @@ export class SlurmCommands {
     await this.#answer("scancel", [`--user=${this.#owners.uidOf(name)}`, `--jobname=${name}`]);
   }
 
+  /** Drains a node with a reason, or lets it take work again (`reason`: `null`). */
+  async setDrain(node: string, reason: string | null): Promise<void> {
+    const change = reason === null ? ["state=resume"] : ["state=drain", `reason=${reason}`];
+    await this.#answer("scontrol", ["update", `nodename=${node}`, ...change]);
+  }
+
   async #answer(program: string, args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.#run(program, args);
     if (code === 0) return stdout;

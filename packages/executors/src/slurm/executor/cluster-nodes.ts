@@ -34,6 +34,10 @@ export interface Cluster {
   readonly outOfService: ReadonlyMap<string, string>;
   /** Amounts that new work cannot have, by the node's name at Slurm: those that jobs hold, and all of a node that drains. */
   readonly used: ReadonlyMap<string, HeldAmounts>;
+  /** Nodes that this executor has drained in Slurm, by name there: they stay in the fleet, where they are drained too. */
+  readonly ownDrains: ReadonlySet<string>;
+  /** Nodes that others have drained, or that are down. */
+  readonly closed: ReadonlySet<string>;
   readonly unreadCount: number;
 }
 
@@ -51,19 +55,23 @@ const outOfService =
 /** A node with work that takes no further work (`drng` of sinfo). */
 const isDraining = /\b(?:drain|draining)\b/;
 
+/** `drainMark`: reasons of drains that this executor has set begin with it; `null`: it sets none. */
 export function readCluster(
   answers: ClusterAnswers,
   executor: ExecutorId,
   partitions: readonly string[] | null,
+  drainMark: string | null = null,
 ): Cluster {
-  const rows: NodeRow[] = [];
+  const listed: NodeRow[] = [];
   let unreadCount = 0;
   const reader = new SlurmReader(
-    { job: () => {}, step: () => {}, node: (row) => rows.push(row), unread: () => (unreadCount += 1) },
+    { job: () => {}, step: () => {}, node: (row) => listed.push(row), unread: () => (unreadCount += 1) },
     utc,
   );
   reader.push(Buffer.from(answers.nodes));
   reader.end();
+  const ownDrains = new Set(listed.filter((row) => isOwnDrain(row, drainMark)).map(({ name }) => name));
+  const rows = listed.map((row) => (ownDrains.has(row.name) ? withoutDrain(row) : row));
   checkAnswers(rows, unreadCount, answers.partitions);
   const tree = readTopology(answers.topology);
   const addresses = addressesIn(answers.nodes);
@@ -87,13 +95,25 @@ export function readCluster(
       specs.push(spec);
     }
   }
+  const closed = new Set(out.keys());
   const used = new Map(usedAmounts(answers.nodes));
   for (const { name, state, gpus, hardware } of rows)
-    if (isDraining.test(state ?? ""))
+    if (isDraining.test(state ?? "")) {
+      closed.add(name);
       used.set(name, { accelerators: gpus ?? 0, cores: hardware?.cpus ?? 0, memoryMib: hardware?.memoryMib ?? 0 });
+    }
   const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
-  return { inventory, nodes, outOfService: out, used, unreadCount };
+  return { inventory, nodes, outOfService: out, used, ownDrains, closed, unreadCount };
 }
+
+const isOwnDrain = ({ state, reason }: NodeRow, mark: string | null): boolean =>
+  mark !== null && isDraining.test(state ?? "") && (reason ?? "").startsWith(mark);
+
+/** The state beside the drain: `idle+drain` is `idle`. */
+const withoutDrain = (row: NodeRow): NodeRow => ({
+  ...row,
+  state: (row.state ?? "").replaceAll(/\+drain(?:ed|ing)?\b/g, ""),
+});
 
 /**
  * An answer that is empty or cut off must not remove nodes, so every node of a partition must be in the answer about nodes, and
