@@ -60,11 +60,27 @@ export class Stage {
     return { PATH, LANG, HOME: user, HEADROOM_USER: USER, NO_COLOR: "1", ...extra };
   }
 
+  /** A stage with a state directory of its own. Its assertions belong to the same chapter. */
+  another(): Stage {
+    const stage = new Stage(this.#print);
+    stage.checks = this.checks;
+    return stage;
+  }
+
   /** Runs `npm start` until its banner is complete. */
   async start(): Promise<void> {
-    const args = ["start", "--", "--port", "0", "--slots", String(SLOTS)];
-    this.#print(`  $ npm ${args.join(" ")}`);
-    const child = spawn("npm", args, {
+    await this.#launch("npm", ["start", "--", "--port", "0", "--slots", String(SLOTS)], "npm");
+  }
+
+  /** Starts a control plane with this machine as several nodes of two accelerators. */
+  async startFleet(nodeCount: number): Promise<void> {
+    const args = ["up", "--port", "0", "--nodes", String(nodeCount), "--slots", "2", "--no-console"];
+    await this.#launch(process.execPath, [program, ...args], "headroom", args);
+  }
+
+  async #launch(file: string, args: readonly string[], name: string, shown = args): Promise<void> {
+    this.#print(`  $ ${name} ${shown.join(" ")}`);
+    const child = spawn(file, args, {
       cwd: root,
       env: this.#environment({ HEADROOM_HOME: this.home }),
       stdio: ["ignore", "pipe", "pipe"],

@@ -2,6 +2,7 @@
 import type { Chapter } from "../chapter.ts";
 import { controlPlaneKilled } from "./control-plane-killed.ts";
 import { failedAndRerun } from "./failed-and-rerun.ts";
+import { lostLeaf } from "./lost-leaf.ts";
 import { preemption } from "./preemption.ts";
 import { size } from "./size.ts";
 import { start } from "./start.ts";
@@ -16,4 +17,5 @@ export const chapters: readonly Chapter[] = [
   size,
   trained,
   whatIf,
+  lostLeaf,
 ];
