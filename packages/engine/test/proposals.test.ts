@@ -1,5 +1,13 @@
 /** Proposals from the advice to the score, and budgets of change against many proposals. */
-import { HOUR_MS, OPEN_PROPOSALS_OF_USER_MAX, nodeId, teamName, usualProposalRules, workloadId } from "@headroom/model";
+import {
+  HOUR_MS,
+  OPEN_PROPOSALS_MAX,
+  OPEN_PROPOSALS_OF_USER_MAX,
+  nodeId,
+  teamName,
+  usualProposalRules,
+  workloadId,
+} from "@headroom/model";
 import type { Command, Proposal, ProposalRule, ProposedChange, SimulatedStart } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { Drive } from "./lab/drive.ts";
@@ -128,6 +136,21 @@ describe("budgets of change", () => {
     drive.restart();
     drive.passTo(3 * HOUR_MS);
     expect(draining(drive).length).toBeLessThanOrEqual(9);
+  });
+
+  it("hold for a part of a pool against faults of 750 of 1,500 nodes at once", () => {
+    const drive = fleet(1_500);
+    drive.receive(setRule({ ...automatic, perHourMax: 1_000, poolPercentPerHourMax: 1 }));
+    const faulty = Array.from({ length: 750 }, (_, index) => create(drain(`n${index}`), `watch-${index % 10}`));
+    const { replies } = drive.receive(...faulty);
+    const open = [...drive.engine.state.proposals.keys()];
+    expect(replies.filter(({ kind }) => kind === "rejected")).toHaveLength(750 - OPEN_PROPOSALS_MAX);
+    drive.receive(...open.map((id) => simulated(id, drive.nowMs)));
+    expect(draining(drive)).toHaveLength(15);
+    drive.passTo(HOUR_MS);
+    expect(draining(drive)).toHaveLength(15);
+    drive.passTo(HOUR_MS + 1);
+    expect(draining(drive)).toHaveLength(30);
   });
 
   it("hold for a part of a pool, also for proposals that a user approves", () => {
