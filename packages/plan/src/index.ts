@@ -18,7 +18,7 @@ export { loadSolver, type Solver } from "./optimise/linear-model.ts";
 export { makePlan, usualLimits, type PlanOutcome } from "./optimise/make-plan.ts";
 export { solvePlan, type SolvedPlan } from "./solved/solved-plan.ts";
 export { readPlanRequest } from "./solved/plan-request.ts";
-export { evaluateTriggers, readTriggerDocument } from "./triggers/triggers.ts";
+export { evaluateTriggers, readTriggerDocument, type TriggerDocument, type TriggerState } from "./triggers/triggers.ts";
 export { losesWork, runSpotJob, type SpotAccount, type SpotJob } from "./offers/spot-job.ts";
 export { offlineOptimum } from "./offers/spot-optimum.ts";
 export { ExpectedCostPolicy } from "./offers/spot-policy.ts";

@@ -38,6 +38,7 @@ import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { DrillService } from "../src/drills/drill-service.ts";
 import { CostService } from "../src/costs/cost-service.ts";
+import { TriggerWatch } from "../src/plan/trigger-watch.ts";
 import { OfferService } from "../src/offers/offer-service.ts";
 import { PlanService } from "../src/plan/plan-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
@@ -115,6 +116,14 @@ const plane = {
     readings: accelerators.readings,
     log,
     nowMs: () => Date.now(),
+  }),
+  triggers: new TriggerWatch({
+    home: config.home,
+    log,
+    nowMs: () => Date.now(),
+    history: () => ({ everyMs: 60_000, samples: [] }),
+    queueAgeHours: async () => 0,
+    announce: async () => {},
   }),
   forecast,
   execs: new ExecSessions(),

@@ -24,15 +24,17 @@ export function beginWatches(
 
 /** Begins what decides or asks on its own. Returns how to end it. */
 function beginServices(plane: ControlPlane, executors: ExecutorService): () => void {
-  const { driver, autoscaler, provisioners, metricSourceService, remedies, storeService, log } = plane;
+  const { driver, autoscaler, provisioners, metricSourceService, remedies, storeService, triggers, log } = plane;
   executors.begin(driver);
   autoscaler.start();
   provisioners.start();
   metricSourceService.start();
   remedies.start();
+  triggers.start();
   const stopStores = storeService.begin(driver, log);
   const stopLooking = lookAtEachPool(driver, () => executors.look());
   return () => {
+    triggers.close();
     stopStores();
     stopLooking();
   };

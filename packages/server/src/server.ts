@@ -38,7 +38,7 @@ import { prepareHome } from "./prepare-home.ts";
 import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
-import { incidentMessage, slowRunMessage } from "./notifications/message.ts";
+import { incidentMessage, slowRunMessage, triggerMessage } from "./notifications/message.ts";
 import { IncidentService } from "./incidents/incident-service.ts";
 import { RemedyService } from "./remedies/remedy-service.ts";
 import { SERVER_FILE, announce } from "./server-file.ts";
@@ -61,6 +61,7 @@ import { ForecastService } from "./forecast/forecast-service.ts";
 import { DrillService } from "./drills/drill-service.ts";
 import { CostService } from "./costs/cost-service.ts";
 import { OfferService } from "./offers/offer-service.ts";
+import { TriggerWatch, queueAgeHours } from "./plan/trigger-watch.ts";
 import { PlanService } from "./plan/plan-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
@@ -286,6 +287,21 @@ function measuredRunService(
   });
 }
 
+function triggerWatch(
+  { home }: ControlPlaneOptions,
+  { driver, notifier, log }: Opened,
+  { nowMs, capacity }: { readonly nowMs: () => number; readonly capacity: CapacityService },
+): TriggerWatch {
+  return new TriggerWatch({
+    home,
+    log,
+    nowMs,
+    history: () => capacity.history,
+    queueAgeHours: (atMs) => driver.read(({ state }) => queueAgeHours(state, atMs)),
+    announce: async (sentence) => notifier.send(triggerMessage(sentence, driver.status().sequence, nowMs())),
+  });
+}
+
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { home, host, hostNames = [], readingsEveryMs } = options;
   const { driver, telemetry, executors, stores, token, log } = opened;
@@ -302,6 +318,15 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     log,
     nowMs,
     ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
+  });
+  const capacity = new CapacityService({
+    home,
+    driver,
+    telemetry,
+    readings: accelerators.readings,
+    log,
+    nowMs,
+    everyMs: readingsEveryMs,
   });
   telemetry.onReadings = (readings) => void accelerators.recordExported(readings);
   return {
@@ -321,15 +346,8 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     costs: new CostService({ home, journal: sqliteAddress(journalDirectory(home)), nowMs }),
     offers: new OfferService({ home, nowMs }),
     measuredRuns: measuredRunService(options, opened, nowMs),
-    capacity: new CapacityService({
-      home,
-      driver,
-      telemetry,
-      readings: accelerators.readings,
-      log,
-      nowMs,
-      everyMs: readingsEveryMs,
-    }),
+    capacity,
+    triggers: triggerWatch(options, opened, { nowMs, capacity }),
     incidents,
     drills: new DrillService({ home, driver, forecast, log, nowMs }),
     remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs }),

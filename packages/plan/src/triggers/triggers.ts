@@ -34,6 +34,7 @@ const triggerDocumentSchema = z.strictObject({
   triggers: z.array(trigger).min(1).max(100),
   series: z
     .partialRecord(z.enum(measures), series)
+    .default({})
     .describe("measured or forecast values; `hour` counts from any start"),
 });
 

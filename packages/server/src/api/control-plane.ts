@@ -24,6 +24,7 @@ import type { MeasuredRunService } from "../measured-runs/measured-run-service.t
 import type { MlflowService } from "../mlflow/mlflow-service.ts";
 import type { DrillService } from "../drills/drill-service.ts";
 import type { CostService } from "../costs/cost-service.ts";
+import type { TriggerWatch } from "../plan/trigger-watch.ts";
 import type { OfferService } from "../offers/offer-service.ts";
 import type { PlanService } from "../plan/plan-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
@@ -44,6 +45,7 @@ export interface ControlPlane {
   readonly plan: PlanService;
   readonly costs: CostService;
   readonly offers: OfferService;
+  readonly triggers: TriggerWatch;
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;

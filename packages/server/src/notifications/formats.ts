@@ -108,11 +108,13 @@ const words: Readonly<Record<NotificationMessage["kinds"][number], string>> = {
   budget: "budget",
   slow: "runs slowly",
   incident: "incident",
+  trigger: "scaling trigger",
 };
 
 /** `Headroom: llama-ft failed (research/nlp)`, in one line: the subject of a mail must not have others. */
 export function titleOf({ kinds, workload, team, incident }: NotificationMessage): string {
   if (incident !== undefined) return `Headroom: incident ${incident.id} ${incident.what}`;
+  if (kinds.includes("trigger")) return "Headroom: scaling trigger";
   const kind = kinds.includes("failed") ? "failed" : (kinds[0] ?? "ended");
   const subject = workload === null ? `budget of ${team}` : `${workload.name} ${words[kind]} (${team})`;
   return `Headroom: ${subject}`.replaceAll(/[\r\n]+/g, " ");

@@ -112,6 +112,16 @@ export function incidentMessage(
   return { sequence, atMs, kinds: ["incident"], team: "", workload: null, sentence, incident };
 }
 
+/** Message about a scaling trigger. No event stands for it, because no decision reads triggers. */
+export const triggerMessage = (sentence: string, sequence: number, atMs: number): NotificationMessage => ({
+  sequence,
+  atMs,
+  kinds: ["trigger"],
+  team: "",
+  workload: null,
+  sentence,
+});
+
 /** Message about a slow run. No event stands for it, because telemetry is not in the journal. */
 export function slowRunMessage(run: OwnedRun, sequence: number, atMs: number): NotificationMessage {
   const { workloadId: id, workload: name, team, owner: user } = run;

@@ -13,6 +13,7 @@ export const notificationKinds = [
   "budget",
   "slow",
   "incident",
+  "trigger",
 ] as const;
 export type NotificationKind = (typeof notificationKinds)[number];
 
@@ -76,7 +77,7 @@ const rule = z
   .strictObject({
     on: z.array(z.enum(notificationKinds)).min(1).meta({
       description:
-        "`started`: its first task starts; `ended`: any end; `failed`: an end without success; `preempted`: stopped for other work; `nodeLost`: it lost a node; `maintenance`: stopped for a window, a notice or a drain; `budget`: a threshold of the budget is reached; `slow`: a run is 15% slower than predicted for its kind; `incident`: an incident opens or ends.",
+        "`started`: its first task starts; `ended`: any end; `failed`: an end without success; `preempted`: stopped for other work; `nodeLost`: it lost a node; `maintenance`: stopped for a window, a notice or a drain; `budget`: a threshold of the budget is reached; `slow`: a run is 15% slower than predicted for its kind; `incident`: an incident opens or ends; `trigger`: a scaling trigger fires or ends.",
     }),
     team: z.string().optional().meta({ description: "Only this team and the teams below it; default: all." }),
     user: z

@@ -1,0 +1,57 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { removeHome, temporaryHome } from "../api/testing/live-control-plane.ts";
+import { TriggerWatch } from "./trigger-watch.ts";
+
+const HOUR_MS = 3_600_000;
+const home = temporaryHome();
+afterAll(() => removeHome(home));
+
+it("announces a trigger once when it fires and once when it ends, also over a restart", async () => {
+  const said: string[] = [];
+  const warned: string[] = [];
+  const use = [0.5];
+  const watch = (): TriggerWatch =>
+    new TriggerWatch({
+      home,
+      // Capacity and queue are stated, so that hours pass in a moment.
+      queueAgeHours: async () => 0,
+      log: { warn: (message) => void warned.push(message) },
+      nowMs: () => use.length * HOUR_MS,
+      history: () => ({
+        everyMs: HOUR_MS,
+        samples: use.map((part, hour) => ({
+          atMs: hour * HOUR_MS,
+          total: 10,
+          held: 10 * part,
+          queued: 0,
+          unavailable: 0,
+          teams: {},
+        })),
+      }),
+      announce: async (sentence) => void said.push(sentence),
+    });
+  const first = watch();
+  await first.look();
+  writeFileSync(path.join(home, "triggers.yaml"), "kind: triggers\ntriggers: []\n");
+  await first.look();
+  await first.look();
+  expect(warned).toEqual([expect.stringContaining("triggers.yaml is not used: triggers: ")]);
+  writeFileSync(
+    path.join(home, "triggers.yaml"),
+    "kind: triggers\ntriggers: [{ name: busy, on: utilisation, above: 0.9, below: 0.7, for: 2, action: order nodes }]\n",
+  );
+  for (const part of [0.95, 0.95, 0.95, 0.8]) {
+    use.push(part);
+    await first.look();
+  }
+  expect(said).toEqual([
+    expect.stringMatching(/^Trigger busy fired: utilisation is 0\.95: active .* Action: order nodes\.$/),
+  ]);
+  const second = watch();
+  await second.look();
+  use.push(0.6);
+  await second.look();
+  expect(said.slice(1)).toEqual([expect.stringMatching(/^Trigger busy ended: utilisation is 0\.6/)]);
+});

@@ -1,0 +1,136 @@
+/**
+ * Scaling triggers of the control plane: `triggers.yaml` in the state directory, evaluated on the use of the fleet and the age of the
+ * queue once a minute. A trigger is announced once when it fires and once when it ends, also over a restart.
+ */
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { ReadonlyState } from "@headroom/engine";
+import { evaluateTriggers, readTriggerDocument } from "@headroom/plan";
+import type { TriggerDocument, TriggerState } from "@headroom/plan";
+import type { CapacityHistory } from "@headroom/protocol";
+import { parseDocument } from "yaml";
+import type { DriverLog } from "../driver/driver-log.ts";
+
+const FILE = "triggers.yaml";
+const FIRED_FILE = "triggers-fired.json";
+const FILE_BYTES_MAX = 1_048_576;
+const LOOK_EVERY_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Ages of the queue that are kept: a day, as for the use of the fleet. */
+const AGES_MAX = 1_440;
+
+interface TriggerWatchOptions {
+  readonly home: string;
+  readonly log: Pick<DriverLog, "warn">;
+  readonly nowMs: () => number;
+  readonly history: () => CapacityHistory;
+  /** Hours that the oldest workload in the queue has waited. */
+  readonly queueAgeHours: (nowMs: number) => Promise<number>;
+  /** Sends the sentence to the notification rules of kind `trigger`. */
+  readonly announce: (sentence: string) => Promise<void>;
+}
+
+interface Age {
+  readonly hour: number;
+  readonly value: number;
+}
+
+export class TriggerWatch {
+  readonly #options: TriggerWatchOptions;
+  readonly #fired: Set<string>;
+  #ages: Age[] = [];
+  #complaint = "";
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: TriggerWatchOptions) {
+    this.#options = options;
+    this.#fired = new Set(firedBefore(options.home));
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  /** Evaluates the triggers now. A document that cannot be used is reported once, and ends no trigger. */
+  async look(): Promise<void> {
+    const document = this.#document();
+    if (document === null) return;
+    const { nowMs, history, queueAgeHours } = this.#options;
+    const atMs = nowMs();
+    const value = await queueAgeHours(atMs);
+    this.#ages = [...this.#ages, { hour: atMs / HOUR_MS, value }].slice(-AGES_MAX);
+    const utilisation = history().samples.flatMap((sample) =>
+      sample.total === 0 ? [] : [{ hour: sample.atMs / HOUR_MS, value: sample.held / sample.total }],
+    );
+    const series = { ...document.series, utilisation, queueAge: this.#ages };
+    for (const state of evaluateTriggers({ ...document, series })) this.#follow(state);
+  }
+
+  #follow({ name, isActive, action, value, explanation }: TriggerState): void {
+    // Without a value nothing is known, so that nothing fires and nothing ends.
+    if (value === null || isActive === this.#fired.has(name)) return;
+    if (isActive) this.#fired.add(name);
+    else this.#fired.delete(name);
+    const sentence = isActive
+      ? `Trigger ${name} fired: ${explanation}. Action: ${action}.`
+      : `Trigger ${name} ended: ${explanation}.`;
+    this.#save();
+    this.#options.announce(sentence).catch(() => undefined);
+  }
+
+  #document(): TriggerDocument | null {
+    const file = path.join(this.#options.home, FILE);
+    if (!existsSync(file)) return null;
+    try {
+      if (statSync(file).size > FILE_BYTES_MAX) throw new Error(`it has more than ${FILE_BYTES_MAX} bytes`);
+      const parsed = parseDocument(readFileSync(file, "utf8"), { uniqueKeys: true });
+      const [fault] = parsed.errors;
+      if (fault !== undefined) throw fault;
+      const reading = readTriggerDocument(parsed.toJS({ maxAliasCount: 0 }));
+      if (reading.kind === "read") return reading.document;
+      const [problem] = reading.problems;
+      throw new Error(`${problem?.path.join(".") ?? ""}: ${problem?.message ?? "it is not valid"}`);
+    } catch (error) {
+      const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+      const complaint = `${FILE} is not used: ${reason}`;
+      if (complaint !== this.#complaint) this.#options.log.warn(complaint);
+      this.#complaint = complaint;
+      return null;
+    }
+  }
+
+  #save(): void {
+    const file = path.join(this.#options.home, FIRED_FILE);
+    const draft = `${file}.${process.pid}`;
+    try {
+      writeFileSync(draft, `${JSON.stringify([...this.#fired].toSorted())}\n`, { mode: 0o600 });
+      renameSync(draft, file);
+    } catch (error) {
+      this.#options.log.warn(
+        `${FIRED_FILE} was not written: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+}
+
+/** Hours that the oldest workload in the queue has waited since its submission. Held work does not count. */
+export function queueAgeHours({ workloads }: ReadonlyState, nowMs: number): number {
+  let oldestMs = nowMs;
+  for (const { phase, submittedAtMs, held } of workloads.values())
+    if (phase === "pending" && !held) oldestMs = Math.min(oldestMs, submittedAtMs);
+  return (nowMs - oldestMs) / HOUR_MS;
+}
+
+function firedBefore(home: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path.join(home, FIRED_FILE), "utf8"));
+    return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+  } catch {
+    return [];
+  }
+}
