@@ -1,6 +1,7 @@
 /** Type `local`: more processes of this machine, beside its own executor, as a fleet of declared nodes for trials. */
 import { z } from "zod";
 import { isolationModes } from "../executor.ts";
+import { imageNetworks } from "../processes/images/image-sandbox.ts";
 import { executorType } from "./executor-type.ts";
 import type { ExecutorType } from "./executor-type.ts";
 
@@ -28,6 +29,10 @@ const settings = z.strictObject({
     .max(100)
     .optional()
     .meta({ description: "Directories of this machine that workers in container images see. Default: none." }),
+  imageNetwork: z.enum(imageNetworks).default("machine").meta({
+    description:
+      "Network of workers in container images. `machine`: that of this machine. `own`: a loopback interface alone; gangs of several workers and replicas are refused.",
+  }),
   directory: z
     .string()
     .regex(/^\//, "must be an absolute path")
@@ -39,7 +44,7 @@ export const localType: ExecutorType = executorType({
   name: "local",
   summary: "Processes on this machine as declared nodes, beside the machine's own executor: for trials.",
   settings,
-  async open({ nodes, slots, slotType, site, pool, isolation, imageDirs, directory }, context) {
+  async open({ nodes, slots, slotType, site, pool, isolation, imageDirs, imageNetwork, directory }, context) {
     const { createLocalExecutor } = await import("../local/local-executor.ts");
     return createLocalExecutor({
       id: context.id,
@@ -52,6 +57,7 @@ export const localType: ExecutorType = executorType({
       slotType,
       accelerators: "declared",
       isolation,
+      imageNetwork,
       ...(imageDirs === undefined ? {} : { imageDirs }),
       readingRules: context.stores,
       onProblem: (message) => context.onProblem(message),

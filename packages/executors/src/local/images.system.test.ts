@@ -1,6 +1,9 @@
 /** Attempts in a container image on this machine: the conformance cases, and what a job in an image cannot do. */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo, Server } from "node:net";
+import { createServer } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LaunchGang } from "@headroom/model";
@@ -182,6 +185,60 @@ describe.skipIf(missing !== null)("images on this machine", () => {
 
     it("gets no directory of the system that it names", async () => {
       expect(await outputOf("ls; cat /etc/image-name", { dir: "/etc" })).not.toContain("shadow");
+    });
+  });
+
+  describe("a job in an image with a network of its own", () => {
+    let world: ConformanceWorld;
+    let executor: Executor;
+    let observer: Observer;
+    let server: Server;
+
+    beforeAll(async () => {
+      const open = (homeDir: string): Executor =>
+        createLocalExecutor({
+          homeDir,
+          nodeName: "conformance",
+          accelerators: "declared",
+          isolation: "bubblewrap",
+          imageNetwork: "own",
+        });
+      world = await ConformanceWorld.create({ ...subject, open });
+      ({ executor, observer } = world.watched());
+      server = createServer((socket) => socket.end("reached\n")).listen(0, "127.0.0.1");
+      await once(server, "listening");
+    });
+    afterAll(async () => {
+      server.close();
+      await world.dispose();
+    });
+
+    const outputOf = async (run: string): Promise<string> => {
+      const launch = world.launch(run);
+      executor.perform(launch);
+      await observer.end(launch.attemptId);
+      return readText(executor, launch.attemptId);
+    };
+
+    it("has a loopback interface alone, and does not see the ports of this machine", async () => {
+      const { port } = server.address() as AddressInfo;
+      const listening = `:${port.toString(16).toUpperCase().padStart(4, "0")} `;
+      const sockets = readFileSync("/proc/net/tcp", "utf8");
+      expect(sockets).toContain(listening);
+      const said = await outputOf(
+        `bash -c "exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3" 2>/dev/null; cat /proc/net/tcp /proc/net/dev`,
+      );
+      expect(said).toContain("lo:");
+      expect(said).not.toMatch(new RegExp(`reached|${listening}`));
+      const interfaces = (text: string): readonly string[] =>
+        [...text.matchAll(/^ *(\S+):/gm)].map(([, name = ""]) => name);
+      expect(interfaces(said.slice(said.indexOf("Inter-|")))).toEqual(["lo"]);
+    });
+
+    it("is refused if its workers would have to meet", async () => {
+      const launch = world.launch("true", { workers: 2 });
+      executor.perform(launch);
+      expect(JSON.stringify(await observer.end(launch.attemptId))).toContain("could not meet");
     });
   });
 });

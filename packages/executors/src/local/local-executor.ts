@@ -116,7 +116,7 @@ class LocalExecutor implements Executor {
     this.#isolation = new Isolation(
       options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]),
       homeDir,
-      options.imageDirs,
+      options,
     );
     this.isolation = this.#isolation.report;
     const podman = this.isolation.kind === "bubblewrap" ? findProgram("podman", programPath()) : null;

@@ -1,10 +1,11 @@
 /**
  * The arguments of bwrap(1) for workers in a container image. They see the file system of the image, which is read-only, and of this
  * machine only the attempt's own directories, accelerators and name resolution. Processes, users and IPC are apart as in every sandbox
- * (`../isolation/bubblewrap.ts`); the network is that of the machine.
+ * (`../isolation/bubblewrap.ts`); the network is that of the machine, or one of the worker's own.
  */
 import { lstatSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { LaunchGang } from "@headroom/model";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { isWithin } from "../../job-protocol/untrusted-files.ts";
 import type { AttemptView } from "../isolation/bubblewrap.ts";
@@ -25,8 +26,28 @@ const CLOSED_DIRS = [
 /** Directories of which only parts appear in an image: it has places of its own there, or programs of others are in it. */
 const PARTLY_SHOWN = ["/", "/tmp", "/opt"];
 
+/** `own`: each worker has a network with a loopback interface alone, so it reaches no port of this machine and no other host. */
+export const imageNetworks = ["machine", "own"] as const;
+export type ImageNetwork = (typeof imageNetworks)[number];
+
+/** Throws a `RefusedGang` for work that needs the network of this machine. */
+export function refuseWithoutNetwork({ spec }: LaunchGang): void {
+  if (spec.kind === "serve")
+    throw new RefusedGang(
+      "workers in images have no network here (imageNetwork: own), so nobody could reach a replica",
+    );
+  if (spec.gang.workers > 1)
+    throw new RefusedGang(
+      "workers in images have no network here (imageNetwork: own), so the workers of a gang could not meet. Use one worker, or another pool",
+    );
+}
+
 /** `rootDir`: the file system of the image, with `homeDir` and the directories above as empty directories. */
-export function imageSandboxArgs(view: AttemptView, rootDir: string): readonly string[] {
+export function imageSandboxArgs(
+  view: AttemptView,
+  rootDir: string,
+  network: ImageNetwork = "machine",
+): readonly string[] {
   const homeDir = realpathSync(view.homeDir);
   const shown = view.writable.filter((directory) => isWithin(homeDir, directory) === false && mayShow(directory));
   for (const directory of shown) makeMountPoint(rootDir, directory);
@@ -38,6 +59,8 @@ export function imageSandboxArgs(view: AttemptView, rootDir: string): readonly s
     "--unshare-ipc",
     "--unshare-cgroup-try",
     "--unshare-uts",
+    // bwrap brings up the loopback interface of the new network.
+    ...(network === "own" ? ["--unshare-net"] : []),
     "--new-session",
     "--cap-drop",
     "ALL",

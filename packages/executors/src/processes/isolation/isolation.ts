@@ -19,7 +19,8 @@ import { isWithin } from "../../job-protocol/untrusted-files.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { bubblewrapArgs, findBubblewrap, probeBubblewrap } from "./bubblewrap.ts";
 import type { AttemptView } from "./bubblewrap.ts";
-import { imageSandboxArgs, mayShow } from "../images/image-sandbox.ts";
+import type { ImageNetwork } from "../images/image-sandbox.ts";
+import { imageSandboxArgs, mayShow, refuseWithoutNetwork } from "../images/image-sandbox.ts";
 import { findCgroups, removeCgroups } from "./cgroups.ts";
 import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
 import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
@@ -31,17 +32,24 @@ import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
 const PIDS_MAX = 16_384;
 const SHM_ROOT = "/dev/shm";
 
+export interface ImageRules {
+  /** Directories of this machine that workers in images see. Absent: none. */
+  readonly imageDirs?: readonly string[] | undefined;
+  /** Absent: that of the machine. */
+  readonly imageNetwork?: ImageNetwork | undefined;
+}
+
 export class Isolation {
   readonly report: IsolationReport;
   readonly #homeDir: string;
   readonly #program: string | null;
   readonly #disablesUserNamespaces: boolean;
   readonly #cgroups: readonly CgroupParent[];
-  readonly #imageDirs: readonly string[];
+  readonly #images: ImageRules;
 
   /** Throws an `OperationalError` if bubblewrap is required and does not work here. */
-  constructor(mode: IsolationMode, homeDir: string, imageDirs: readonly string[] = []) {
-    this.#imageDirs = imageDirs;
+  constructor(mode: IsolationMode, homeDir: string, images: ImageRules = {}) {
+    this.#images = images;
     this.#homeDir = homeDir;
     const none = { program: null, problem: null, disablesUserNamespaces: false };
     const found = mode === "none" ? none : bubblewrapFor(homeDir);
@@ -127,8 +135,10 @@ export class Isolation {
       disablesUserNamespaces: this.#disablesUserNamespaces,
     };
     if (imageRoot !== null) refuseHiddenCheckpoints(this.#homeDir, launch.spec.checkpointDir);
-    const imageView = { ...view, writable: [...view.writable, ...this.#imageDirs.flatMap(existing)] };
-    const args = imageRoot === null ? bubblewrapArgs(view) : imageSandboxArgs(imageView, imageRoot);
+    const { imageDirs = [], imageNetwork } = this.#images;
+    if (imageRoot !== null && imageNetwork === "own") refuseWithoutNetwork(launch);
+    const imageView = { ...view, writable: [...view.writable, ...imageDirs.flatMap(existing)] };
+    const args = imageRoot === null ? bubblewrapArgs(view) : imageSandboxArgs(imageView, imageRoot, imageNetwork);
     return { program, args, scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
   }
 }
