@@ -41,6 +41,13 @@ export const runTrigger = z
       uri: z.string(),
       tag: z.string().meta({ description: "Changes when the file is replaced." }),
     }),
+    z.object({
+      kind: z.literal("metric"),
+      subject: z.string(),
+      metric: z.string(),
+      value: z.string().meta({ description: "The reading that started the run." }),
+      sinceMs: instantMs.meta({ description: "Start of the time in which the reading was beyond the threshold." }),
+    }),
     z.object({ kind: z.literal("backfill"), date: z.string() }),
   ])
   .meta({ id: "RunTrigger", description: "The cause of the run." });

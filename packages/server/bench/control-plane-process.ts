@@ -29,6 +29,7 @@ import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { MetricSourceService } from "../src/metric-sources/metric-source-service.ts";
+import { MetricTriggers } from "../src/metric-sources/metric-triggers.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { StoreService } from "../src/stores/store-service.ts";
 import { RemedyService } from "../src/remedies/remedy-service.ts";
@@ -139,6 +140,7 @@ const plane = {
   drills: new DrillService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() }),
   remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs: () => Date.now() }),
   metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
+  metricTriggers: new MetricTriggers({ home: config.home, driver, telemetry, log, nowMs: () => Date.now() }),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),
   provisioners: new ProvisionerService({ home: config.home, driver, log }),
   version: "bench",

@@ -24,11 +24,22 @@ export function beginWatches(
 
 /** Begins what decides or asks on its own. Returns how to end it. */
 function beginServices(plane: ControlPlane, executors: ExecutorService): () => void {
-  const { driver, autoscaler, provisioners, metricSourceService, remedies, storeService, triggers, log } = plane;
+  const {
+    driver,
+    autoscaler,
+    provisioners,
+    metricSourceService,
+    metricTriggers,
+    remedies,
+    storeService,
+    triggers,
+    log,
+  } = plane;
   executors.begin(driver);
   autoscaler.start();
   provisioners.start();
   metricSourceService.start();
+  metricTriggers.start();
   remedies.start();
   triggers.start();
   const stopStores = storeService.begin(driver, log);

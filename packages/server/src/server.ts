@@ -31,6 +31,7 @@ import { inventoryDefaults } from "./executors/executor-contact.ts";
 import type { InventoryRules } from "./executors/executor-contact.ts";
 import { ExecutorService } from "./executors/executor-service.ts";
 import { MetricSourceService } from "./metric-sources/metric-source-service.ts";
+import { MetricTriggers } from "./metric-sources/metric-triggers.ts";
 import type { RemoteWriteTarget } from "./metric-sources/remote-writer.ts";
 import type { TracingTarget } from "./tracing/otlp-exporter.ts";
 import { StoreService } from "./stores/store-service.ts";
@@ -338,6 +339,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     executorService: executors,
     storeService: stores,
     metricSourceService: new MetricSourceService({ home, driver, telemetry, log, remoteWrite: options.remoteWrite }),
+    metricTriggers: new MetricTriggers({ home, driver, telemetry, log, nowMs }),
     gate: new Gate({ token, hostNames: own, tokens, nowMs }),
     tokens,
     denials: new Denials(),
@@ -401,6 +403,7 @@ function running({
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     await stopWatches();
+    await plane.metricTriggers.close();
     await plane.remedies.close();
     await plane.incidents.close();
     await plane.drills.close();

@@ -85,6 +85,8 @@ export function triggerText(trigger: RunTrigger): string {
       return `for ${trigger.date}`;
     case "file":
       return `by the file ${trigger.uri}`;
+    case "metric":
+      return `by ${trigger.metric} of ${trigger.subject}, which was ${trigger.value} since ${writeInstant(trigger.sinceMs)}`;
     case "artifact":
       return `by the new version ${trigger.version}`;
     case "alias":

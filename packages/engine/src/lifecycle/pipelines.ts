@@ -10,7 +10,7 @@ import {
   pipelineClock,
   pipelineRunId,
 } from "@headroom/model";
-import type { Command, PipelineRunId, PipelineSpec, Rejection, RunTrigger } from "@headroom/model";
+import type { Command, PipelineRunId, PipelineSpec, Rejection, RunTrigger, StartingReading } from "@headroom/model";
 import { graphProblems, paramValues, retryPlan } from "@headroom/pipelines";
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
@@ -84,14 +84,22 @@ export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPi
   return done({ kind: "pipelineRunsStarted", name, runIds });
 }
 
-function startOf({ trigger, key, file }: PipelineCommand<"startPipelineRun">): RunTrigger {
-  if (trigger === "manual") return { kind: "manual" };
-  return trigger === "file"
-    ? { kind: "file", uri: file?.uri ?? "", tag: file?.tag ?? "" }
-    : { kind: "webhook", ...(key === undefined ? {} : { key }) };
+const NO_READING: StartingReading = { subject: "", metric: "", value: "", sinceMs: 0 };
+
+function startOf({ trigger, key, file, reading }: PipelineCommand<"startPipelineRun">): RunTrigger {
+  switch (trigger) {
+    case "manual":
+      return { kind: "manual" };
+    case "file":
+      return { kind: "file", uri: file?.uri ?? "", tag: file?.tag ?? "" };
+    case "metric":
+      return { kind: "metric", ...(reading ?? NO_READING) };
+    case "webhook":
+      return { kind: "webhook", ...(key === undefined ? {} : { key }) };
+  }
 }
 
-/** The run that an earlier request with the same id, or the same file, started; `null`: none is kept. */
+/** The run that an earlier request with the same id, file or reading started; `null`: none is kept. */
 function runOfRequest(
   { pipelineRuns }: ReadonlyState,
   { name, team }: PipelineSpec,
@@ -106,12 +114,14 @@ function runOfRequest(
 
 function isSameRequest(trigger: RunTrigger, wanted: RunTrigger): boolean {
   if (trigger.kind === "webhook") return wanted.kind === "webhook" && trigger.key === wanted.key;
+  if (trigger.kind === "metric" && wanted.kind === "metric")
+    return trigger.subject === wanted.subject && trigger.metric === wanted.metric && trigger.sinceMs === wanted.sinceMs;
   return trigger.kind === "file" && wanted.kind === "file" && trigger.uri === wanted.uri && trigger.tag === wanted.tag;
 }
 
 /** Backfills and clocks have limits of their own: a long backfill must not stop the triggers. */
 const isTriggered = ({ kind }: RunTrigger): boolean =>
-  kind === "webhook" || kind === "artifact" || kind === "alias" || kind === "file";
+  kind === "webhook" || kind === "artifact" || kind === "alias" || kind === "file" || kind === "metric";
 
 /** As `runAdmissionFailure`, for a run that no user starts: a flood of them must leave room for other pipelines. */
 export function triggeredAdmissionFailure(

@@ -23,7 +23,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 21;
+const SNAPSHOT_FORMAT = 22;
+
+/** The format of a state without pipelines that metrics start. */
+const FORMAT_WITHOUT_METRICS = 21;
 
 /** The format of a state in which no workload names a container image. */
 const FORMAT_WITHOUT_IMAGES = 20;
@@ -77,8 +80,9 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasImages(state)) return SNAPSHOT_FORMAT;
-  if (hasFileTriggers(state)) return FORMAT_WITHOUT_IMAGES;
+  if (hasTrigger(state, "metric")) return SNAPSHOT_FORMAT;
+  if (hasImages(state)) return FORMAT_WITHOUT_METRICS;
+  if (hasTrigger(state, "file")) return FORMAT_WITHOUT_IMAGES;
   if (hasRemedies(state)) return FORMAT_WITHOUT_FILES;
   if (hasOverflows(state)) return FORMAT_WITHOUT_REMEDIES;
   if (hasOrderIds(state)) return FORMAT_WITHOUT_OVERFLOWS;
@@ -118,11 +122,11 @@ function hasRemedies({ proposals, proposalRules, attempts }: State): boolean {
   return false;
 }
 
-function hasFileTriggers({ pipelines, pipelineRuns }: State): boolean {
-  const isNewer = ({ triggers = [] }: PipelineSpec): boolean => triggers.some(({ kind }) => kind === "file");
+function hasTrigger({ pipelines, pipelineRuns }: State, wanted: "file" | "metric"): boolean {
+  const isNewer = ({ triggers = [] }: PipelineSpec): boolean => triggers.some(({ kind }) => kind === wanted);
   for (const { pipeline } of pipelines.values()) if (isNewer(pipeline)) return true;
   for (const { pipeline, trigger } of pipelineRuns.values())
-    if (isNewer(pipeline) || trigger.kind === "file") return true;
+    if (isNewer(pipeline) || trigger.kind === wanted) return true;
   return false;
 }
 

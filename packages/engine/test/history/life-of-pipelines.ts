@@ -1,6 +1,6 @@
 /** Part of the recorded journal: pipelines, and runs in every phase of their steps. */
 import { pipelineRunId, teamName, workloadId } from "@headroom/model";
-import type { PipelineSpec, PipelineStep } from "@headroom/model";
+import type { PipelineSpec, PipelineStep, StartingReading } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, spec } from "../lab/make.ts";
 import { code, exited, running } from "./life-lines.ts";
@@ -135,6 +135,36 @@ export function triggerByFile(drive: Drive): void {
   const file = { uri: "s3://lake/raw/a.csv", tag: "1" };
   const run = { name: "clean", params: { file: file.uri }, force: false, trigger: "file", file } as const;
   for (const key of ["first", "repeated"]) drive.receive(command({ kind: "startPipelineRun", ...run }, `file-${key}`));
+}
+
+/** A reading starts a run once for each time in which it was beyond its threshold. */
+export function triggerByMetric(drive: Drive): void {
+  const watched = { subject: "endpoint:chat", metric: "ttftMs" };
+  const drift: PipelineSpec = {
+    name: "drift",
+    team: teamName("default"),
+    params: [{ name: "reading", default: null }],
+    triggers: [{ kind: "metric", ...watched, operator: "gt", value: "800", forMs: 600_000 }],
+    steps: [step("report")],
+  };
+  drive.receive(applied({ pipelines: [drift] }));
+  const start = (key: string, reading: StartingReading): void =>
+    drive.receive(
+      command(
+        {
+          kind: "startPipelineRun",
+          name: "drift",
+          params: { reading: reading.value },
+          force: false,
+          trigger: "metric",
+          reading,
+        },
+        `metric-${key}`,
+      ),
+    );
+  start("first", { ...watched, value: "912.5", sinceMs: 1_000 });
+  start("repeated", { ...watched, value: "913", sinceMs: 1_000 });
+  start("again", { ...watched, value: "850", sinceMs: 2_000 });
 }
 
 function start(

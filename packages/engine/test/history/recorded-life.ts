@@ -16,7 +16,14 @@ import { beginEndpoint, endEndpoint, followLoad, rollEndpointsOut } from "./life
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginProposals, endProposals } from "./life-of-proposals.ts";
-import { beginPipelines, dueClock, endPipelines, triggerByArtifact, triggerByFile } from "./life-of-pipelines.ts";
+import {
+  beginPipelines,
+  dueClock,
+  endPipelines,
+  triggerByArtifact,
+  triggerByFile,
+  triggerByMetric,
+} from "./life-of-pipelines.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
@@ -40,6 +47,7 @@ export function recordLife(): RecordedLife {
   beginPipelines(drive);
   beginBursts(drive);
   triggerByFile(drive);
+  triggerByMetric(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,

@@ -17,7 +17,7 @@ import type { LoadGround, WorkloadSpec } from "../resources/workload.ts";
 import type { RolloutAction, RolloutGround } from "../resources/rollout.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
-import type { PipelineRunId, PipelineSpec } from "../resources/pipeline.ts";
+import type { PipelineRunId, PipelineSpec, StartingReading } from "../resources/pipeline.ts";
 import type { CalendarEntry } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 
@@ -119,9 +119,11 @@ export type Command =
       readonly name: string;
       readonly params: Readonly<Record<string, string>>;
       readonly force: boolean;
-      readonly trigger: "manual" | "webhook" | "file";
+      readonly trigger: "manual" | "webhook" | "file" | "metric";
       /** The file of a run that a file starts. */
       readonly file?: { readonly uri: string; readonly tag: string } | undefined;
+      /** The reading of a run that a metric starts. */
+      readonly reading?: StartingReading | undefined;
       /** The id of the request of a webhook. While the run that it started is kept, it starts no other. */
       readonly key?: string | undefined;
       /** Dates of a backfill. Absent: one run. */

@@ -240,7 +240,7 @@ export type Rejection =
       readonly param: string;
       readonly cause: "unknown" | "missing" | "date";
     }
-  | { readonly code: "pipelineNotTriggered"; readonly name: string; readonly trigger: "webhook" | "file" }
+  | { readonly code: "pipelineNotTriggered"; readonly name: string; readonly trigger: "webhook" | "file" | "metric" }
   | { readonly code: "pipelineRunNotEnded"; readonly runId: string; readonly phase: string }
   | { readonly code: "pipelineRunEnded"; readonly runId: string; readonly phase: string }
   | {

@@ -74,7 +74,32 @@ export type PipelineTrigger =
   /** A move of an alias to another version (`model:chat@production`). */
   | { readonly kind: "alias"; readonly alias: string }
   /** A new or replaced file at or below the URI, in a declared store. */
-  | { readonly kind: "file"; readonly uri: string };
+  | { readonly kind: "file"; readonly uri: string }
+  | MetricTrigger;
+
+/**
+ * A reading of a subject that has been beyond a threshold for a time. It starts one run, and the next one only after the
+ * reading was within the threshold again.
+ */
+export interface MetricTrigger {
+  readonly kind: "metric";
+  /** `fleet`, `pool:NAME`, `team:NAME`, `node:ID`, or `endpoint:NAME` of the pipeline's team. */
+  readonly subject: string;
+  readonly metric: string;
+  readonly operator: "lt" | "le" | "gt" | "ge";
+  /** The threshold, a number. */
+  readonly value: string;
+  readonly forMs: number;
+}
+
+/** The reading that starts a run. */
+export interface StartingReading {
+  readonly subject: string;
+  readonly metric: string;
+  readonly value: string;
+  /** Start of the time in which the reading was beyond the threshold. One run starts for it. */
+  readonly sinceMs: number;
+}
 
 export interface PipelineSpec {
   readonly name: string;
@@ -116,6 +141,7 @@ export type RunTrigger =
   | { readonly kind: "alias"; readonly version: string; readonly alias: string; readonly depth: number }
   /** `tag`: changes when the file is replaced. One run starts for each pair of URI and tag. */
   | { readonly kind: "file"; readonly uri: string; readonly tag: string }
+  | ({ readonly kind: "metric" } & StartingReading)
   /** A run of a backfill. `date`: the day that it is for. */
   | { readonly kind: "backfill"; readonly date: string };
 
@@ -221,6 +247,9 @@ export const ARTIFACT_PARAM = "artifact";
 
 /** The parameter that a file sets to its URI, if the pipeline declares it. */
 export const FILE_PARAM = "file";
+
+/** The parameter that a metric trigger sets to the reading, if the pipeline declares it. */
+export const READING_PARAM = "reading";
 
 /** The parameter that a clock or a backfill sets to its date, if the pipeline declares it. */
 export const DATE_PARAM = "date";

@@ -9,6 +9,7 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import type { ExecutorService } from "../executors/executor-service.ts";
 import type { ProvisionerService } from "../provisioners/provisioner-service.ts";
 import type { MetricSourceService } from "../metric-sources/metric-source-service.ts";
+import type { MetricTriggers } from "../metric-sources/metric-triggers.ts";
 import type { StoreService } from "../stores/store-service.ts";
 import type { AutoscalerService } from "../endpoints/autoscaler-service.ts";
 import type { GatewayReader } from "../gateway/gateway-reader.ts";
@@ -38,6 +39,7 @@ export interface ControlPlane {
   readonly executorService: ExecutorService;
   readonly storeService: StoreService;
   readonly metricSourceService: MetricSourceService;
+  readonly metricTriggers: MetricTriggers;
   readonly gate: Gate;
   readonly tokens: AccessTokens;
   readonly denials: Denials;

@@ -29,6 +29,7 @@ import {
 import { DEFAULT_TEAM } from "../default-team.ts";
 import { workloadProblems } from "../workload/workload-problems.ts";
 import { conditions, forEach } from "./conditions.ts";
+import { METRIC_FOR_MS, metricThreshold, metricTrigger } from "./metric-trigger.ts";
 
 const stepName = notation.name(names.stepName);
 const stepNames = (noun: string, example: string, max: number) =>
@@ -153,6 +154,8 @@ const clockTrigger = z.strictObject({
   times: scheduleTimes,
   concurrency: z.enum(["allow", "forbid", "replace"]),
 });
+const triggerDuration = notation.duration(1, limits.DURATION_MS_MAX);
+
 const pipelineTrigger = z
   .discriminatedUnion("kind", [
     clockTrigger,
@@ -160,6 +163,7 @@ const pipelineTrigger = z
     z.strictObject({ kind: z.literal("artifact"), artifact: names.artifactRef }),
     z.strictObject({ kind: z.literal("alias"), alias: names.artifactRef }),
     z.strictObject({ kind: z.literal("file"), uri: fileUri }),
+    metricTrigger,
   ])
   .meta({ id: "PipelineTrigger", description: "A cause of runs of a pipeline, besides people." });
 
@@ -189,6 +193,17 @@ const trigger = record(
       examples: ["model:chat@production"],
       otherwise: "none",
     }),
+    metric: optional(metricThreshold, {
+      description:
+        "A run starts when this reading was beyond the threshold for the time in `for`; the next one only after it was within the threshold again. The parameter `reading`, if there is one, gets its value. Subjects: `fleet`, `pool:NAME`, `node:ID`, `team:NAME` and `endpoint:NAME` of the own team and those below.",
+      examples: ["endpoint:chat ttftMs > 800"],
+      otherwise: "none",
+    }),
+    for: optional(triggerDuration, {
+      description: "Time for which `metric` must have been beyond its threshold.",
+      examples: ["15m"],
+      otherwise: "`10m`",
+    }),
     file: optional(notation.text(fileUri, FILE_URI_CHARS_MAX, "a URI"), {
       description:
         "Each new or replaced file at or below this URI, in a declared store that the team can read, starts a run. The parameter `file`, if there is one, gets its URI.",
@@ -198,12 +213,15 @@ const trigger = record(
   },
   {
     wire: () => pipelineTrigger,
-    check: ({ cron, concurrency, webhook, artifact, alias, file }) => {
-      const causes = [cron !== null, webhook === true, artifact !== null, alias !== null, file !== null];
-      if (causes.filter(Boolean).length !== 1) return "must have one of cron, webhook: true, artifact, alias and file";
+    check: ({ cron, concurrency, webhook, artifact, alias, file, metric, for: time }) => {
+      const others = [cron, artifact, alias, file, metric].filter((cause) => cause !== null);
+      if (others.length + (webhook === true ? 1 : 0) !== 1)
+        return "must have one of cron, webhook: true, artifact, alias, file and metric";
+      if (metric === null && time !== null) return "has for only with metric";
       return cron === null && concurrency !== null ? "has concurrency only with cron" : undefined;
     },
-    toWire: (_wire, { cron, concurrency, artifact, alias, file }) => {
+    toWire: (_wire, { cron, concurrency, artifact, alias, file, metric, for: time }) => {
+      if (metric !== null) return { kind: "metric", ...metric, forMs: time ?? METRIC_FOR_MS };
       if (file !== null) return { kind: "file", uri: file };
       if (artifact !== null) return { kind: "artifact", artifact };
       if (alias !== null) return { kind: "alias", alias };
@@ -219,6 +237,11 @@ const trigger = record(
           return { alias: wire.alias };
         case "file":
           return { file: wire.uri };
+        case "metric":
+          return {
+            metric: metricThreshold.toManifest(wire),
+            ...(wire.forMs === METRIC_FOR_MS ? {} : { for: triggerDuration.toManifest(wire.forMs) }),
+          };
         case "clock":
           return {
             cron: cronNotation.toManifest(wire.times),
