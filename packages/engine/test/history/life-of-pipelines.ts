@@ -148,20 +148,10 @@ export function triggerByMetric(drive: Drive): void {
     steps: [step("report")],
   };
   drive.receive(applied({ pipelines: [drift] }));
-  const start = (key: string, reading: StartingReading): void =>
-    drive.receive(
-      command(
-        {
-          kind: "startPipelineRun",
-          name: "drift",
-          params: { reading: reading.value },
-          force: false,
-          trigger: "metric",
-          reading,
-        },
-        `metric-${key}`,
-      ),
-    );
+  const run = { kind: "startPipelineRun", name: "drift", force: false, trigger: "metric" } as const;
+  const start = (key: string, reading: StartingReading): void => {
+    drive.receive(command({ ...run, params: { reading: reading.value }, reading }, `metric-${key}`));
+  };
   start("first", { ...watched, value: "912.5", sinceMs: 1_000 });
   start("repeated", { ...watched, value: "913", sinceMs: 1_000 });
   start("again", { ...watched, value: "850", sinceMs: 2_000 });

@@ -190,7 +190,7 @@ type Judged =
   | { readonly kind: "beyond"; readonly sinceMs: number; readonly value: string };
 
 /** `null`: there is no reading of now. */
-export function judged({ atMs, metrics }: SubjectSeries, trigger: MetricTrigger, nowMs: number): Judged | null {
+function judged({ atMs, metrics }: SubjectSeries, trigger: MetricTrigger, nowMs: number): Judged | null {
   const values = metrics.find(({ name }) => name === trigger.metric)?.values ?? [];
   const known = atMs.flatMap((at, index) => {
     const value = values[index];
