@@ -18,6 +18,8 @@ export interface Caller {
   readonly allowedRegions: readonly string[] | undefined;
   /** Data rules of the caller's requests: of the key and of its team. */
   readonly dataRules: readonly string[];
+  /** Share of the work of pools with `fair`. */
+  readonly weight: number;
   /** Time from which the key is refused. Undefined if it does not expire. */
   readonly expiresAtMs: number | undefined;
 }
@@ -35,6 +37,7 @@ export const anonymous: Caller = {
   models: undefined,
   allowedRegions: undefined,
   dataRules: [],
+  weight: 1,
   expiresAtMs: undefined,
 };
 
@@ -63,7 +66,8 @@ export class Teams {
         const { zone = "", region = "" } = team;
         const allowedRegions = key.allowedRegions ?? team.allowedRegions;
         const dataRules = [team.dataRule, key.dataRule].filter((rule) => rule !== undefined);
-        const access = { limits, hasLimits, models, allowedRegions, dataRules, expiresAtMs };
+        const { weight } = team;
+        const access = { limits, hasLimits, models, allowedRegions, dataRules, weight, expiresAtMs };
         const caller: Caller = { team: team.name, key: name, zone, region, ...access };
         this.#byHash.set(key.sha256, caller);
         const identity = this.#byTeam.get(team.name) ?? new TeamIdentity();

@@ -44,6 +44,8 @@ const team = z.strictObject({
   requestsPerMinute: rate.optional(),
   tokensPerMinute: rate.optional(),
   budget: budget.optional(),
+  /** Share of the work of pools with `fair`, beside the weights of the other teams. */
+  weight: z.number().min(0.01).max(1000).default(1),
   /** Models that the team may use. Without this field, it may use all models. */
   models: z.array(name).max(1000).optional(),
   /**
@@ -123,6 +125,15 @@ const wake = z.strictObject({
   holdBytesMax: size.prefault("256MiB"),
 });
 
+/** Requests wait in the gateway while replicas are full, and teams get shares of the work by their weights. */
+const fair = z.strictObject({
+  /** Requests in progress for each replica that takes requests. */
+  concurrency: z.int().min(1).max(100_000),
+  waitingMax: z.int().min(1).max(100_000).default(1000),
+  waitingBytesMax: size.prefault("256MiB"),
+  waitMax: duration.prefault("1m"),
+});
+
 /** Requests of a saturated pool go to another one. The document of a followed endpoint comes first. */
 const overflow = z.strictObject({
   pool: name,
@@ -176,6 +187,7 @@ const pool = z.strictObject({
   streamUsage: z.boolean().default(true),
   wake: wake.optional(),
   overflow: overflow.optional(),
+  fair: fair.optional(),
   /** `TEAM/NAME` of an endpoint of the control plane, or `NAME` of team `default`, whose replicas the pool takes over. */
   endpoint: z.string().min(1).max(300).optional(),
 });

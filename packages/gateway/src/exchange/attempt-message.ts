@@ -13,6 +13,8 @@ import { inferPathOf } from "../protocols/endpoints.ts";
 import { addedMaximumOf } from "./settlement.ts";
 import { bodyEdits, upstreamMessage, type AddedMaximum, type UpstreamMessage } from "./upstream-request.ts";
 
+export const noBytes: Buffer = Buffer.alloc(0);
+
 /** The replica chosen for an attempt, and the routing request for which it was chosen. */
 export interface AttemptStart {
   readonly placement: Placement;

@@ -1,38 +1,35 @@
 /** The life of a request: admission, choice of pool and replica, retries and hedging, stream, settlement. Nothing waits. */
-import type { RoutingRequest } from "@headroom/routing";
 import type { AnswerLimit } from "../http/memory-budget.ts";
 import type { ClientConnection, ClientExchange } from "../http/client-connection.ts";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { UpstreamFailure } from "../http/upstream-connection.ts";
 import { RequestLimits, reserve, Reservation, usedOf, type Denial } from "../limits/account.ts";
-import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
+import type { ApiError } from "../protocols/api-error.ts";
 import type { Replica } from "../replicas/replica.ts";
 import type { UsageOutcome } from "../usage/record.ts";
 import type { UsageWriter } from "../usage/usage-log.ts";
 import { answerLimitError } from "./answer-limit.ts";
 import { Attempt, attemptKind, type AttemptOwner } from "./attempt.ts";
-import { attemptMessage, type AttemptStart } from "./attempt-message.ts";
+import { attemptMessage, noBytes, type AttemptStart } from "./attempt-message.ts";
 import { BufferedResponse, isRetryable } from "./buffered-response.ts";
 import type { FallbackReason, PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
 import { OverflowTurn } from "./overflow.ts";
+import { PoolTurn, type TurnOwner } from "./pool-turn.ts";
 import { continuationOf, isResumable, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import { RouteCursor } from "./route-cursor.ts";
-import { servedUsage } from "./served-usage.ts";
+import { Checkpoints, servedByOf, servedUsage } from "./served-usage.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
-import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders } from "./settlement.ts";
-import type { StreamBreak } from "./settlement.ts";
+import { brokenStreamEvent, headersOf, limitError, needOf, refusalOf, type StreamBreak } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import { StreamRecord } from "./stream-record.ts";
 import { endBroken, type ResponseTarget } from "./target.ts";
 import { UnreadRest } from "./unread-rest.ts";
 
-const noBytes = Buffer.alloc(0);
-
 type Phase = "admitting" | "held" | "waiting" | "streaming" | "flowing" | "ending" | "ended";
 
-export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, Listed {
+export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, Listed, TurnOwner {
   listIndex = -1;
   connection: ClientConnection | undefined;
   /** Memory of the request's body, for `takeReusableSlab`. */
@@ -46,6 +43,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   readonly #startedAtMs: number;
   readonly #routes: RouteCursor;
   readonly #overflow: OverflowTurn | undefined;
+  readonly #turn: PoolTurn;
   #phase: Phase = "admitting";
   readonly #attempts: Attempt[] = [];
   readonly #notes: Attempt["note"][] = [];
@@ -58,8 +56,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #hedgeTimer: NodeJS.Timeout | undefined;
   #record: StreamRecord | undefined;
   #continuation: Continuation | undefined;
-  #checkpointAtMs = 0;
-  #checkpointCount = 0;
+  readonly #checkpoints: Checkpoints;
   #releaseHold: (() => void) | undefined;
   #finish: (() => void) | undefined;
   #summary: ExchangeSummary | undefined;
@@ -72,8 +69,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#startedAtMs = runtime.now();
     this.#routes = new RouteCursor(request);
     this.#overflow = OverflowTurn.of(runtime, request, this.limits);
+    this.#turn = new PoolTurn(request, this);
     this.#buffered = new BufferedResponse(runtime.answers, runtime.answerBytesMax);
-    this.#checkpointAtMs = this.#startedAtMs + runtime.checkpointMs;
+    this.#checkpoints = new Checkpoints(this.#startedAtMs, runtime.checkpointMs);
   }
 
   start(): void {
@@ -120,9 +118,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Called about once a second: timeouts, and a record of what long streams have used since the last one. */
   sweep(nowMs: number): void {
     for (const attempt of this.#attempts.toReversed()) attempt.sweep(nowMs);
-    const count = this.#tap?.outputCount ?? 0;
-    if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs || count === this.#checkpointCount) return;
-    [this.#checkpointAtMs, this.#checkpointCount] = [nowMs + this.#runtime.checkpointMs, count];
+    const overdue = this.#phase === "held" ? this.#turn.overdue(nowMs) : undefined;
+    if (overdue !== undefined) return this.#refuse(overdue);
+    if (this.#phase !== "streaming" || !this.#checkpoints.take(nowMs, this.#tap?.outputCount ?? 0)) return;
     const record = this.#usageRecord("open", 200);
     this.limits.recorded(usedOf(record));
     this.#runtime.usage.append(record, undefined);
@@ -144,14 +142,39 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const nowMs = this.#runtime.now();
     if (this.#leaves(false)) return;
     for (let route = routes.admitting(); route !== undefined; routes.advance(), route = routes.admitting()) {
-      const start = this.#chosen(route, nowMs);
+      const turn = this.#turn.at(route, nowMs);
+      if (turn === "waits") return this.#waitsForTurn();
+      const start = turn === "full" ? undefined : this.#chosen(route, nowMs);
       if (start !== undefined) return this.#try(route, start, false);
-      if (routes.isBackingOff(route, nowMs)) routes.reason = "overloaded";
+      if (turn === "full" || routes.isBackingOff(route, nowMs)) routes.reason = "overloaded";
       else if (!route.pool.hasAvailable(nowMs, this.request.caller.allowedRegions) && this.#wakes(route)) {
         if (this.#phase === "held") return;
       } else routes.reason = routes.tried.length > 0 ? "failed" : "unavailable";
     }
     if (!this.#leaves(true)) this.#refuse(routes.unavailable(this.#runtime));
+  }
+
+  #waitsForTurn(): void {
+    [this.#phase, this.#releaseHold] = ["held", () => this.#turn.end(undefined)];
+  }
+
+  /** A held request goes on, or is refused. */
+  goesOn(error: ApiError | undefined): void {
+    this.#releaseHold = undefined;
+    if (this.#phase !== "held") return;
+    this.#phase = "admitting";
+    this.#routes.restart();
+    return error === undefined ? this.#dispatch() : this.#refuse(error);
+  }
+
+  givesWay(): boolean {
+    if (this.#phase !== "waiting") return false;
+    for (const attempt of this.#attempts.splice(0)) attempt.cancel(this.#runtime.now());
+    // The stopped attempt is not billed, and did not fail.
+    this.#notes.length = 0;
+    this.#resetResponse();
+    this.#waitsForTurn();
+    return true;
   }
 
   /** Whether the request leaves its saturated pool, or will know soon. `isLast`: no own pool takes it. */
@@ -167,31 +190,18 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #wakes(route: PoolRoute): boolean {
     if (!this.#routes.mayWake(route)) return false;
     const hasSubstitute = this.#routes.hasFallback("waking", this.#runtime.now());
-    const held = this.#runtime.wake(route.pool, hasSubstitute ? undefined : this.request.bodyBytes, (error) => {
-      this.#releaseHold = undefined;
-      if (this.#phase !== "held") return;
-      this.#phase = "admitting";
-      this.#routes.restart();
-      if (error === undefined) this.#dispatch();
-      else this.#refuse(error);
-    });
+    const bytes = hasSubstitute ? undefined : this.request.bodyBytes;
+    const held = this.#runtime.wake(route.pool, bytes, this.goesOn.bind(this));
     if (hasSubstitute) this.#routes.reason = "waking";
     else if (held === undefined) this.#routes.reason = "overloaded";
-    else {
-      this.#phase = "held";
-      this.#releaseHold = held;
-    }
+    else [this.#phase, this.#releaseHold] = ["held", held];
     return true;
   }
 
   #chosen(route: PoolRoute, nowMs: number): AttemptStart | undefined {
-    const request = this.#routingRequest(route);
+    const request = routingRequestOf(this.request, route, this.#routes.tried, this.#runtime);
     const placement = route.pool.choose(request, nowMs);
     return placement === undefined ? undefined : { placement, request, nowMs };
-  }
-
-  #routingRequest(route: PoolRoute): RoutingRequest {
-    return routingRequestOf(this.request, route, this.#routes.tried, this.#runtime);
   }
 
   #try(route: PoolRoute, start: AttemptStart, isFresh: boolean): void {
@@ -200,7 +210,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#routes.attemptCount++;
     this.#notes.push(attempt.note);
     this.#phase = "waiting";
-    const { hedgeAfter } = route.pool.config;
+    const hedgeAfter = this.request.isBatch ? undefined : route.pool.config.hedgeAfter;
     const continuation = this.#continuation;
     const message = attemptMessage(this.request, { route, replica: start.placement.replica, continuation });
     if (hedgeAfter !== undefined && this.#hedgeTimer === undefined && continuation === undefined) {
@@ -339,8 +349,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Ends a response of which the gateway would have to hold more than it may. No other replica is tried. */
   #exceeds(attempt: Attempt, limit: AnswerLimit): void {
     this.#forgetStream();
-    const detail = "it exceeds the bounds of answers";
-    if (this.#hasBegun) return this.#breakStream(attempt, { kind: "tooLarge", detail });
+    if (this.#hasBegun) return this.#breakStream(attempt, { kind: "tooLarge", detail: "it exceeds the bounds" });
     this.#drop(attempt);
     attempt.cancel(this.#runtime.now());
     this.#refuse(answerLimitError(limit, this.#runtime.answerBytesMax));
@@ -363,8 +372,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #endStream(attempt: Attempt, last: Buffer): void {
     const bytes = this.#continuation?.rewrite(last) ?? last;
     this.#drop(attempt);
-    const nowMs = this.#runtime.now();
-    attempt.lastEventCame(nowMs);
+    attempt.lastEventCame(this.#runtime.now());
     this.#end("completed", 200, () => {
       this.#forward(attempt, bytes, undefined);
       this.#target.end();
@@ -387,9 +395,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
-    this.#runtime.log(
-      `pool ${attempt.pool.name}, replica ${attempt.replica.id}: response ${this.request.id} broke: ${detail}`,
-    );
+    const { pool, replica } = attempt;
+    this.#runtime.log(`pool ${pool.name}, replica ${replica.id}: response ${this.request.id} broke: ${detail}`);
     const event = this.#phase === "streaming" ? brokenStreamEvent(this.request.endpoint, kind) : undefined;
     this.#end("failed", 502, () => endBroken(this.#target, event));
   }
@@ -411,7 +418,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   #hasAlternative(attempt: Attempt, reason: FallbackReason, nowMs: number): boolean {
     if (this.#routes.attemptCount < attempt.pool.config.attempts) {
-      const request = { ...this.#routingRequest(attempt.route), excluded: [...this.#routes.tried, attempt.replica.id] };
+      const tried = [...this.#routes.tried, attempt.replica.id];
+      const request = routingRequestOf(this.request, attempt.route, tried, this.#runtime);
       if (attempt.pool.choose(request, nowMs) !== undefined && this.#runtime.retries.take()) return true;
     }
     this.#routes.attemptCount = attempt.pool.config.attempts;
@@ -424,10 +432,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#committed = attempt;
     this.#firstByteAtMs = nowMs;
     if (this.#attempts.length === 1) return;
-    for (const other of this.#attempts.splice(0)) {
-      if (other === attempt) this.#attempts.push(other);
-      else other.cancel(nowMs);
-    }
+    for (const other of this.#attempts.splice(0)) if (other !== attempt) other.cancel(nowMs);
+    this.#attempts.push(attempt);
   }
 
   #resetResponse(): void {
@@ -448,15 +454,12 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   #drop(attempt: Attempt): void {
     const at = this.#attempts.lastIndexOf(attempt);
-    if (at >= 0 && at === this.#attempts.length - 1) this.#attempts.pop();
-    else if (at >= 0) this.#attempts.splice(at, 1);
+    if (at >= 0) this.#attempts.splice(at, 1);
   }
 
   #refuse(error: ApiError): void {
     this.#refusal = error;
-    const headers = refusalHeaders(this.request.id, error);
-    const body = Buffer.from(errorBody(this.request.endpoint.dialect, error));
-    const status = statusOf(error);
+    const { status, headers, body } = refusalOf(this.request, error);
     this.#end("failed", status, () => this.#target.respond(status, headers, body));
   }
 
@@ -469,18 +472,15 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#notes.length > 0;
     this.limits.end(hasUsed ? usedOf(record) : undefined);
-    this.#summary = {
-      record,
+    const times = {
       startedAtMs: this.#startedAtMs,
       firstByteAtMs: this.#firstByteAtMs,
       endedAtMs: this.#runtime.now(),
-      replicaId: this.#committed?.replica.id ?? "",
-      decision: this.#committed?.decision,
-      attempts: this.#notes,
-      reserved: this.limits.reserved,
-      refusal: this.#refusal,
-      isStream: this.#tap !== undefined,
     };
+    const served = { attempts: this.#notes, refusal: this.#refusal, isStream: this.#tap !== undefined };
+    this.#summary = { record, ...times, ...served, ...servedByOf(this.#committed), reserved: this.limits.reserved };
+    // Others start when the turn ends, so everything about this request is settled before.
+    this.#turn.end(hasUsed ? record : undefined);
     if (hasUsed) this.#runtime.usage.append(record, this);
     else this.usageWritten();
   }

@@ -39,6 +39,8 @@ export interface ExchangeRequest {
   /** Body of the request, kept for further attempts. Emptied when no further attempt is possible. */
   body: Buffer;
   readonly bodyBytes: number;
+  /** Whether it is a line of a batch. */
+  readonly isBatch: boolean;
 }
 
 /** The fields of a request that the access log and traces need. */

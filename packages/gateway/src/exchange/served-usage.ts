@@ -3,9 +3,34 @@ import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
 import type { Attempt } from "./attempt.ts";
 import type { BufferedResponse } from "./buffered-response.ts";
 import type { Continuation } from "./resume.ts";
-import type { ExchangeRequest } from "./runtime.ts";
+import type { ExchangeRequest, ExchangeSummary } from "./runtime.ts";
 import { usageRecordOf } from "./settlement.ts";
 import type { SseTap } from "./sse-tap.ts";
+
+/** The replica that answered, and the decision for it. */
+export const servedByOf = (committed: Attempt | undefined): Pick<ExchangeSummary, "replicaId" | "decision"> => ({
+  replicaId: committed?.replica.id ?? "",
+  decision: committed?.decision,
+});
+
+/** Records of what long streams have used so far. */
+export class Checkpoints {
+  readonly #everyMs: number;
+  #atMs: number;
+  #count = 0;
+
+  constructor(startedAtMs: number, everyMs: number) {
+    this.#everyMs = everyMs;
+    this.#atMs = startedAtMs + everyMs;
+  }
+
+  /** Whether a record is due: the time has come, and there are more output tokens than at the last one. */
+  take(nowMs: number, outputCount: number): boolean {
+    if (nowMs < this.#atMs || outputCount === this.#count) return false;
+    [this.#atMs, this.#count] = [nowMs + this.#everyMs, outputCount];
+    return true;
+  }
+}
 
 interface ServedBy {
   readonly tap: SseTap | undefined;

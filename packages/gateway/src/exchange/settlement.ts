@@ -2,7 +2,7 @@
 import type { UpstreamFailureKind } from "../http/upstream-connection.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { Denial, Need } from "../limits/account.ts";
-import { errorEvent, type ApiError } from "../protocols/api-error.ts";
+import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
 import type { Attempt } from "./attempt.ts";
@@ -77,6 +77,18 @@ export function headersOf({ head, pool, route }: Pick<Attempt, "head" | "pool" |
   const shown = (head?.status ?? 0) < 400 ? forwarded : pool.headers.withoutSecretLines(forwarded);
   const overflow = route.overflow === undefined ? "" : `x-headroom-overflow: ${route.overflow.reason}\r\n`;
   return `${pool.traits.isProvider ? shown.replaceAll(accountLines, "") : shown}${overflow}x-request-id: ${id}\r\n`;
+}
+
+/** The gateway's own answer to a request that it refuses. */
+export function refusalOf(
+  { id, endpoint }: ExchangeRequest,
+  error: ApiError,
+): { readonly status: number; readonly headers: string; readonly body: Buffer } {
+  return {
+    status: statusOf(error),
+    headers: refusalHeaders(id, error),
+    body: Buffer.from(errorBody(endpoint.dialect, error)),
+  };
 }
 
 export function refusalHeaders(id: string, error: ApiError): string {

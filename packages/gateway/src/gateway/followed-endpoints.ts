@@ -115,13 +115,13 @@ function loadOf(
   const replicas = pools.flatMap((pool) => [...pool.replicas.values()]);
   const queued = replicas.flatMap(({ load }) => load.queued ?? []);
   const kvUsages = replicas.flatMap(({ load }) => load.kvUsage ?? []);
-  const held = sum(pools.map((pool) => waker.heldIn(pool)));
+  const held = sum(pools.map((pool) => waker.heldIn(pool) + pool.waitingCount));
   const rollout = addedCounters(pools.flatMap(({ split }) => (split === undefined ? [] : [split.counters()])));
   const overflow = pools.find((pool) => pool.isOverflowListed)?.overflow;
   const lastActiveAtMs = Math.max(startedAtMs, ...pools.map((pool) => pool.lastActiveAtMs));
   return {
     requests: sum(pools.map(({ startedCount }) => startedCount)),
-    running: sum(pools.map(({ requestCount }) => requestCount)),
+    running: sum(pools.map(({ requestCount, fillingCount }) => Math.max(0, requestCount - fillingCount))),
     held,
     idleMs: held > 0 ? 0 : Math.max(0, Math.round(nowMs - lastActiveAtMs)),
     // A report with an impossible figure is refused as a whole, and replicas write these figures.

@@ -316,7 +316,8 @@ export class Gateway implements ClientPort, Runtime {
     const { method } = head;
     const bodyBytes = message.body.length;
     const trace = { traceparent, tracestate };
-    const request: ExchangeRequest = { ...message, ...trace, id, head, method, model, holder, bodyBytes };
+    const isBatch = head === aloneHead;
+    const request: ExchangeRequest = { ...message, ...trace, id, head, method, model, holder, bodyBytes, isBatch };
     const target = admitted.target(inner, id, () => exchange.servedBy);
     const exchange: Exchange = new Exchange(this, request, target);
     exchange.translatedBytes = isTranslated ? bodyBytes : 0;

@@ -7,6 +7,8 @@ import type { Replica } from "./replica.ts";
 export interface PoolLoad {
   readonly replicas: ReadonlyMap<string, Replica>;
   readonly requestCount: number;
+  /** Requests that wait in the gateway for their turn. */
+  readonly waitingCount: number;
   readonly concurrencyMax: number;
   /** Requests that ended each second, over the last seconds. */
   readonly endsPerSecond: number;
@@ -50,7 +52,7 @@ export class PoolOverflow {
   reason(load: PoolLoad, nowMs: number, regions: readonly string[] | undefined): OverflowReason | undefined {
     const { concurrency, queueTimeMs } = this.policy;
     let available = 0;
-    let queued = 0;
+    let queued = load.waitingCount;
     for (const replica of load.replicas.values()) {
       queued += replica.load.queued ?? 0;
       if (replica.isAvailable(nowMs) && (regions === undefined || regions.includes(replica.region))) available++;

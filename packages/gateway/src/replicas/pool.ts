@@ -8,6 +8,7 @@ import {
   type RoutingRequest,
   type Ticket,
 } from "@headroom/routing";
+import { FairQueue } from "../fairness/fair-queue.ts";
 import { followedWake, type PoolConfig, type PriceConfig } from "../config/schema.ts";
 import { RecentLatencies } from "./recent-latencies.ts";
 import { engines, type EngineTraits } from "./engines.ts";
@@ -68,6 +69,9 @@ export class Pool {
   /** The overflow of the document of the endpoint that the pool follows. */
   #followedOverflow: OverflowPolicy | undefined;
   readonly #ends = new RecentEnds();
+  readonly #fair: FairQueue;
+  /** Time of the last call that stated it. */
+  #nowMs = 0;
   readonly #draw: () => number;
 
   constructor(config: PoolConfig, seed: number) {
@@ -76,6 +80,7 @@ export class Pool {
     this.config = config;
     this.traits = engines[config.engine];
     this.capacity = capacityFor(config.replicas.length + (config.endpoint === undefined ? 0 : ENDPOINT_REPLICAS));
+    this.#fair = new FairQueue(() => this.#fairBounds());
     this.router = createRouter({ policy: config.routing, draw: seededDraw(seed), maxReplicas: this.capacity });
     for (const each of config.replicas) this.add(new Replica(each, config));
   }
@@ -129,12 +134,38 @@ export class Pool {
    * because some changes come with time alone.
    */
   refresh(replica: Replica, nowMs: number): void {
+    this.#nowMs = nowMs;
     const health = replica.isAvailable(nowMs)
       ? "ready"
       : replica.isDraining || replica.health === "draining"
         ? "draining"
         : "unhealthy";
     this.router.setHealth(replica.id, health);
+    this.#fair.pump();
+  }
+
+  /** The queue in which requests wait for their turn. Undefined if the pool has none. */
+  get fair(): FairQueue | undefined {
+    return this.config.fair === undefined ? undefined : this.#fair;
+  }
+
+  /** Requests that wait for their turn, without lines of batches. */
+  get waitingCount(): number {
+    return this.#fair.waitingCount;
+  }
+
+  /** Lines of batches in progress beyond the first: they fill idle replicas, and are no reason for more of them. */
+  get fillingCount(): number {
+    return Math.max(0, this.#fair.runningLineCount - 1);
+  }
+
+  /** A pool that has no queue any more, by a new configuration, lets those that wait go on. */
+  #fairBounds(): ReturnType<ConstructorParameters<typeof FairQueue>[0]> {
+    const { fair } = this.config;
+    if (fair === undefined) return { slots: Infinity, waitingMax: 0, waitingBytesMax: 0 };
+    let available = 0;
+    for (const replica of this.#replicas.values()) if (replica.isAvailable(this.#nowMs)) available++;
+    return { ...fair, slots: fair.concurrency * available };
   }
 
   /**
@@ -178,6 +209,7 @@ export class Pool {
   }
 
   choose(request: RoutingRequest, nowMs: number): Placement | undefined {
+    this.#nowMs = nowMs;
     const decision = this.#decide(request, nowMs);
     if (decision.kind === "unavailable") return undefined;
     const replica = this.#replicas.get(decision.replicaId);
@@ -222,6 +254,7 @@ export class Pool {
     const load = {
       replicas: this.#replicas,
       requestCount,
+      waitingCount: this.waitingCount,
       concurrencyMax: config.concurrencyMax,
       endsPerSecond: this.#ends.perSecond(nowMs),
     };
@@ -255,6 +288,7 @@ export class Pool {
   end(replica: Replica, ticket: Ticket, outcome: "completed" | "cancelled" | "failed", nowMs: number): void {
     replica.requestCount--;
     this.requestCount--;
+    this.#nowMs = nowMs;
     this.lastActiveAtMs = nowMs;
     this.#ends.add(nowMs);
     this.router.end(ticket, outcome, nowMs);

@@ -7,6 +7,7 @@ import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { Histogram } from "./histogram.ts";
+import { fairText } from "./fair-metrics.ts";
 import { overflowText } from "./overflow-metrics.ts";
 import { escaped } from "./prometheus-text.ts";
 import { RecentMinutes } from "./recent-minutes.ts";
@@ -101,6 +102,7 @@ export class GatewayMetrics {
       this.#teams.text(gauges.limits),
       this.#poolText(pools, nowMs),
       overflowText(pools, gauges.used),
+      fairText(pools),
       this.#processText(gauges),
     ].join("");
   }

@@ -1,0 +1,134 @@
+/** A pool with `fair`: teams take turns by their work, lines of batches give way, and nothing waits without an end. */
+import { hash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
+import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+const yamlOf = (url: string, fair: string): string =>
+  `teams:\n${["much", "little"].map((name) => `  - { name: ${name}, keys: [{ sha256: ${hash("sha256", name)} }] }\n`).join("")}` +
+  `pools: [{ name: p, engine: vllm, replicas: ["${url}"]${fair} }]\nmodels: [{ name: m, pools: [p] }]\n`;
+
+async function start(options: MockOptions, fair: string): Promise<{ upstream: MockUpstream; gateway: TestGateway }> {
+  const upstream = new MockUpstream(options);
+  const url = await upstream.start();
+  cleanups.push(() => upstream.kill().catch(() => undefined));
+  const gateway = await testGateway(yamlOf(url, `, fair: { ${fair} }`));
+  cleanups.push(() => gateway.stop());
+  return { upstream, gateway };
+}
+
+const value = async ({ admin }: TestGateway, name: string): Promise<number> => {
+  const line = (await (await admin("/metrics")).text()).split("\n").find((each) => each.startsWith(name));
+  return Number(line?.split(" ").at(-1));
+};
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+const usageLines = ({ state }: TestGateway): string[] => {
+  const folder = path.join(state, "gateway", "usage");
+  return readdirSync(folder)
+    .flatMap((name) => readFileSync(path.join(folder, name), "utf8").split("\n"))
+    .filter((line) => line !== "");
+};
+
+describe("a pool with fair shares", () => {
+  it("serves a team that comes later and sends less in turn with one that sent everything at once", async () => {
+    const { gateway } = await start({ delayMs: 20 }, "concurrency: 1");
+    const order: string[] = [];
+    const send = async (team: string): Promise<number> => {
+      const { status } = await chat(gateway.url, {}, team);
+      order.push(team);
+      return status;
+    };
+    const much = Array.from({ length: 20 }, () => send("much"));
+    await until(async () => (await value(gateway, 'headroom_gateway_fair_waiting{name="p",kind="request"}')) > 10);
+    const little = await Promise.all([1, 2, 3, 4].map(() => send("little")));
+    expect(little).toEqual([200, 200, 200, 200]);
+    expect(await Promise.all(much)).toEqual(Array.from({ length: 20 }, () => 200));
+    const from = order.indexOf("little");
+    expect(order.slice(from, from + 8).filter((team) => team === "little").length).toBeGreaterThanOrEqual(3);
+    expect(await value(gateway, 'headroom_gateway_fair_running{name="p",kind="request"}')).toBe(0);
+  });
+
+  it("refuses what would wait beyond its bounds, and forgets clients that leave", async () => {
+    const { upstream, gateway } = await start({ delayMs: 400 }, "concurrency: 1, waitingMax: 1");
+    const first = chat(gateway.url, {}, "much");
+    await until(() => upstream.requestCount === 1);
+    const leaving = new AbortController();
+    const left = chat(gateway.url, {}, "much", leaving.signal).catch(() => "left");
+    const waiting = 'headroom_gateway_fair_waiting{name="p",kind="request"}';
+    await until(async () => (await value(gateway, waiting)) === 1);
+    const refused = await chat(gateway.url, {}, "little");
+    expect([refused.status, refused.headers.has("retry-after")]).toEqual([503, true]);
+    leaving.abort();
+    expect(await left).toBe("left");
+    await until(async () => (await value(gateway, waiting)) === 0);
+    expect([(await first).status, (await chat(gateway.url, {}, "little")).status]).toEqual([200, 200]);
+    expect(upstream.requestCount).toBe(2);
+  });
+
+  it("answers 503 when the wait is over", async () => {
+    const { upstream, gateway } = await start({ delayMs: 60_000 }, "concurrency: 1, waitMax: 500ms");
+    const leaving = new AbortController();
+    const first = chat(gateway.url, {}, "much", leaving.signal).catch(() => "left");
+    await until(() => upstream.requestCount === 1);
+    expect((await chat(gateway.url, {}, "little")).status).toBe(503);
+    leaving.abort();
+    expect(await first).toBe("left");
+  });
+
+  it("lets everybody go on when a new configuration has no queue", async () => {
+    const { upstream, gateway } = await start({ delayMs: 1_500 }, "concurrency: 1");
+    const first = chat(gateway.url, {}, "much");
+    await until(() => upstream.requestCount === 1);
+    const second = chat(gateway.url, {}, "little");
+    await gateway.reload(yamlOf(upstream.url, ""));
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  });
+
+  it("stops a line of a batch at once for a request, runs it again, and bills it once", async () => {
+    const { upstream, gateway } = await start({ delayMs: 600 }, "concurrency: 1");
+    const headers = { authorization: "Bearer little" };
+    const body = { model: "m", messages: [{ role: "user", content: "one two" }] };
+    const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body };
+    const form = new FormData();
+    form.append("purpose", "batch");
+    form.append("file", new Blob([JSON.stringify(line)]), "lines.jsonl");
+    const file = (await (await fetch(`${gateway.url}/v1/files`, { method: "POST", headers, body: form })).json()) as {
+      id: string;
+    };
+    const batch = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const created = (await (
+      await fetch(`${gateway.url}/v1/batches`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify(batch),
+      })
+    ).json()) as { id: string };
+    await until(() => upstream.requestCount === 1);
+    const asked = chat(gateway.url, {}, "much");
+    await until(() => upstream.requestCount === 2);
+    // The line left the replica before the request was answered.
+    await until(() => upstream.cancelledCount === 1);
+    expect((await asked).status).toBe(200);
+    const status = async (): Promise<{ status: string; request_counts: object }> =>
+      (await (await fetch(`${gateway.url}/v1/batches/${created.id}`, { headers })).json()) as Awaited<
+        ReturnType<typeof status>
+      >;
+    await until(async () => (await status()).status === "completed");
+    expect((await status()).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+    expect(await value(gateway, 'headroom_gateway_fair_lines_stopped_total{name="p"}')).toBe(1);
+    await until(() => usageLines(gateway).length >= 2);
+    expect(usageLines(gateway).filter((each) => each.includes('"little"'))).toHaveLength(1);
+    expect(upstream.requestCount).toBe(3);
+  });
+});

@@ -1,0 +1,142 @@
+/** A pool with slots, in virtual time: shares by work, batches on idle slots, and what bounds the queue. */
+import { describe, expect, it } from "vitest";
+import { FairQueue, type FairRequest, type FairTurn } from "./fair-queue.ts";
+import type { WorkTokens } from "./shares.ts";
+
+interface Sent {
+  readonly team: string;
+  readonly weight?: number;
+  readonly isBatch?: boolean;
+  readonly tokens: WorkTokens;
+}
+
+/** An engine in which an output token takes a step, and prompts none. */
+class Engine {
+  readonly queue: FairQueue;
+  readonly work = new Map<string, number>();
+  readonly #running = new Map<FairTurn, { left: number; readonly sent: Sent }>();
+  readonly starts: string[] = [];
+
+  constructor(slots: number, waitingMax = 100_000) {
+    this.queue = new FairQueue(() => ({ slots, waitingMax, waitingBytesMax: 1e9 }));
+  }
+
+  send(sent: Sent): boolean {
+    const { team, weight = 1, isBatch = false, tokens } = sent;
+    const begin = (turn: FairTurn): void => {
+      this.starts.push(team);
+      this.#running.set(turn, { left: tokens.outputTokens, sent });
+    };
+    const own: { turn?: FairTurn | undefined } = {};
+    const { promptTokens } = tokens;
+    const request: FairRequest = {
+      team,
+      weight,
+      isBatch,
+      promptTokens,
+      outputMax: 1000,
+      bytes: 1,
+      start: () => own.turn !== undefined && begin(own.turn),
+      giveWay: () => own.turn !== undefined && this.#running.delete(own.turn),
+    };
+    own.turn = this.queue.take(request);
+    if (own.turn?.state === "running") begin(own.turn);
+    return own.turn !== undefined;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  step(): void {
+    for (const [turn, running] of this.#running) {
+      if (--running.left > 0) continue;
+      this.#running.delete(turn);
+      const { team, tokens } = running.sent;
+      this.work.set(team, (this.work.get(team) ?? 0) + tokens.promptTokens + 2 * tokens.outputTokens);
+      turn.end(tokens);
+    }
+  }
+}
+
+const share = (work: ReadonlyMap<string, number>, team: string): number =>
+  (work.get(team) ?? 0) / [...work.values()].reduce((sum, each) => sum + each, 0);
+
+describe("the queue of a pool", () => {
+  it("gives two teams half of the work each, whatever they send and however long their answers are", () => {
+    const engine = new Engine(8);
+    for (let step = 0; step < 20_000; step++) {
+      // Team `much` sends ten times the requests, and its answers are six times as long.
+      if (step % 4 === 0)
+        for (let count = 0; count < 10; count++)
+          engine.send({ team: "much", tokens: { promptTokens: 50, outputTokens: 60 + (step % 7) } });
+      if (step % 4 === 0) engine.send({ team: "little", tokens: { promptTokens: 20, outputTokens: 10 } });
+      if (step % 4 === 0) engine.send({ team: "little", tokens: { promptTokens: 20, outputTokens: 30 } });
+      engine.step();
+    }
+    expect(share(engine.work, "little")).toBeGreaterThan(0.49);
+    expect(share(engine.work, "little")).toBeLessThan(0.51);
+  });
+
+  it("follows weights", () => {
+    const engine = new Engine(4);
+    for (let step = 0; step < 8_000; step++) {
+      engine.send({ team: "three", weight: 3, tokens: { promptTokens: 10, outputTokens: 12 } });
+      engine.send({ team: "one", tokens: { promptTokens: 10, outputTokens: 25 } });
+      engine.step();
+    }
+    expect(share(engine.work, "three")).toBeCloseTo(0.75, 1);
+  });
+
+  it("gives a team that comes back no claim on the time before, and lets a lone team have everything", () => {
+    const engine = new Engine(2);
+    const request = (team: string): Sent => ({ team, tokens: { promptTokens: 10, outputTokens: 5 } });
+    for (let step = 0; step < 2_000; step++) {
+      engine.send(request("early"));
+      engine.step();
+    }
+    const before = engine.starts.length;
+    expect(share(engine.work, "early")).toBe(1);
+    for (let count = 0; count < 40; count++) engine.send(request("late"));
+    for (let step = 0; step < 60; step++) engine.step();
+    const since = engine.starts.slice(before);
+    const late = since.filter((team) => team === "late").length;
+    expect(late / since.length).toBeGreaterThan(0.4);
+    expect(late / since.length).toBeLessThan(0.6);
+  });
+
+  it("lets lines of batches run in idle slots only, and takes a slot back in one step", () => {
+    const engine = new Engine(4);
+    for (let count = 0; count < 6; count++)
+      engine.send({ team: "batch", isBatch: true, tokens: { promptTokens: 10, outputTokens: 100 } });
+    expect([engine.queue.runningLineCount, engine.queue.waitingLineCount]).toEqual([4, 2]);
+    engine.send({ team: "chat", tokens: { promptTokens: 10, outputTokens: 3 } });
+    expect([engine.queue.runningLineCount, engine.queue.waitingLineCount, engine.queue.yieldCount]).toEqual([3, 3, 1]);
+    expect(engine.queue.waitingCount).toBe(0);
+    for (let step = 0; step < 3; step++) engine.step();
+    expect([engine.queue.runningLineCount, engine.queue.waitingLineCount]).toEqual([4, 2]);
+    for (let count = 0; count < 5; count++) engine.send({ team: "chat", tokens: { promptTokens: 1, outputTokens: 9 } });
+    expect([engine.queue.runningLineCount, engine.queue.waitingCount]).toEqual([0, 1]);
+    expect(engine.queue.runningCount).toBe(4);
+  });
+
+  it("refuses requests beyond its bounds, and forgets those that leave", () => {
+    const engine = new Engine(1, 2);
+    const request = { team: "a", tokens: { promptTokens: 1, outputTokens: 2 } };
+    expect([1, 2, 3, 4].map(() => engine.send(request))).toEqual([true, true, true, false]);
+    const leaver = engine.queue.take({
+      team: "b",
+      weight: 1,
+      isBatch: true,
+      promptTokens: 1,
+      outputMax: 1,
+      bytes: 1,
+      start: () => expect.unreachable("it left"),
+      giveWay: () => false,
+    });
+    leaver?.end(undefined);
+    leaver?.end(undefined);
+    for (let step = 0; step < 10; step++) engine.step();
+    expect([engine.queue.runningCount, engine.queue.waitingCount, engine.queue.waitingLineCount]).toEqual([0, 0, 0]);
+  });
+});

@@ -1,0 +1,169 @@
+/**
+ * The requests of one pool that wait for their turn, so that teams get shares of its work by their weights. Replicas have a
+ * number of slots; while all are taken, requests wait here and not in the engines, which serve whoever came first. Lines of
+ * batches take slots that nobody else needs, and give them back at once when another request comes.
+ */
+import { Shares, type WorkTokens } from "./shares.ts";
+
+export interface FairRequest {
+  readonly team: string;
+  readonly weight: number;
+  readonly isBatch: boolean;
+  readonly promptTokens: number;
+  /** The most output tokens that the request may generate. */
+  readonly outputMax: number;
+  readonly bytes: number;
+  /** Called when it is the request's turn after it waited. */
+  start(): void;
+  /** Asks a line of a batch to stop at once. Returns false if it cannot, because its answer is nearly there. */
+  giveWay(): boolean;
+}
+
+export interface FairBounds {
+  /** Requests that may be in progress at the same time. */
+  readonly slots: number;
+  readonly waitingMax: number;
+  readonly waitingBytesMax: number;
+}
+
+/** The turn of one request in the queue of a pool. */
+export class FairTurn {
+  readonly request: FairRequest;
+  readonly queue: FairQueue;
+  state: "waiting" | "running" | "ended" = "waiting";
+  estimate = 0;
+
+  constructor(request: FairRequest, queue: FairQueue) {
+    this.request = request;
+    this.queue = queue;
+  }
+
+  get team(): string {
+    return this.request.team;
+  }
+
+  get weight(): number {
+    return this.request.weight;
+  }
+
+  /** Ends the turn, whether it came or not. `tokens`: what the request took. Further calls have no effect. */
+  end(tokens: WorkTokens | undefined): void {
+    this.queue.end(this, tokens);
+  }
+}
+
+export class FairQueue {
+  readonly #bounds: () => FairBounds;
+  readonly #requests = new Shares<FairTurn>();
+  readonly #lines = new Shares<FairTurn>();
+  #waitingBytes = 0;
+  #runningCount = 0;
+  /** Lines of batches in progress, the newest last. */
+  readonly #runningLines: FairTurn[] = [];
+  #isPumping = false;
+  yieldCount = 0;
+
+  constructor(bounds: () => FairBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Requests that wait, without lines of batches. */
+  get waitingCount(): number {
+    return this.#requests.waitingCount;
+  }
+
+  get waitingLineCount(): number {
+    return this.#lines.waitingCount;
+  }
+
+  get runningCount(): number {
+    return this.#runningCount;
+  }
+
+  get runningLineCount(): number {
+    return this.#runningLines.length;
+  }
+
+  /** The turn of a request, which runs already or waits. Undefined if the queue is full. */
+  take(request: FairRequest): FairTurn | undefined {
+    const { slots, waitingMax, waitingBytesMax } = this.#bounds();
+    const turn = new FairTurn(request, this);
+    if (request.isBatch) {
+      if (this.#hasRoomForLine(slots)) this.#run(turn);
+      else this.#lines.add(turn);
+      return turn;
+    }
+    if (this.waitingCount === 0 && (this.#runningCount < slots || this.#freeSlot())) {
+      this.#run(turn);
+      return turn;
+    }
+    if (this.waitingCount >= waitingMax || this.#waitingBytes + request.bytes > waitingBytesMax) return undefined;
+    this.#requests.add(turn);
+    this.#waitingBytes += request.bytes;
+    return turn;
+  }
+
+  end(turn: FairTurn, tokens: WorkTokens | undefined): void {
+    const { state } = turn;
+    if (state === "ended") return;
+    turn.state = "ended";
+    if (state === "running") this.#stopped(turn, tokens);
+    else {
+      if (!turn.request.isBatch) this.#waitingBytes -= turn.request.bytes;
+      this.#sharesOf(turn).remove(turn);
+    }
+    this.pump();
+  }
+
+  /** Starts what has room. Called when a request ends, and when replicas come or go. */
+  pump(): void {
+    // A request that starts can end at once, and would start the next one inside this loop.
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    const { slots } = this.#bounds();
+    while (this.#runningCount < slots || (this.waitingCount > 0 && this.#freeSlot())) {
+      const turn = this.#requests.next() ?? this.#lines.next();
+      if (turn === undefined) break;
+      if (!turn.request.isBatch) this.#waitingBytes -= turn.request.bytes;
+      this.#run(turn);
+      turn.request.start();
+    }
+    this.#isPumping = false;
+  }
+
+  #hasRoomForLine(slots: number): boolean {
+    return this.waitingCount === 0 && this.waitingLineCount === 0 && this.#runningCount < slots;
+  }
+
+  #run(turn: FairTurn): void {
+    const { isBatch, promptTokens, outputMax } = turn.request;
+    turn.state = "running";
+    turn.estimate = this.#sharesOf(turn).started(turn, promptTokens, outputMax);
+    this.#runningCount++;
+    if (isBatch) this.#runningLines.push(turn);
+  }
+
+  #stopped(turn: FairTurn, tokens: WorkTokens | undefined): void {
+    this.#runningCount--;
+    this.#sharesOf(turn).ended(turn, turn.estimate, tokens);
+    const at = this.#runningLines.lastIndexOf(turn);
+    if (at >= 0) this.#runningLines.splice(at, 1);
+  }
+
+  /** The line that began last gives its slot: it loses the least work, and is the first of its team to run again. */
+  #freeSlot(): boolean {
+    for (const turn of this.#runningLines.toReversed()) {
+      if (!turn.request.giveWay()) continue;
+      this.#stopped(turn, undefined);
+      turn.state = "waiting";
+      this.#lines.addFirst(turn);
+      this.yieldCount++;
+      return true;
+    }
+    return false;
+  }
+
+  #sharesOf({ request }: FairTurn): Shares<FairTurn> {
+    return request.isBatch ? this.#lines : this.#requests;
+  }
+}
