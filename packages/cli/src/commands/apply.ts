@@ -33,7 +33,10 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
     { flags: "--dry-run", description: "only show the changes, and a forecast for new workloads" },
     { flags: "-y, --yes", description: "apply the changes without asking" },
     { flags: "--force", description: "submit workloads even if their model does not fit" },
-    { flags: "--rerun", description: "run declared workloads again if they failed or were cancelled" },
+    {
+      flags: "--rerun",
+      description: "run declared workloads again if they failed or were cancelled, and start stopped endpoints",
+    },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -20,5 +20,11 @@ describe("deploy", () => {
     expect((await headroom(args, at)).stderr).toMatch(/^started again: Chat \(w\d+\)$/m);
     expect((await headroom(args, at)).stdout).toContain("Nothing to do");
     await headroom(["stop", "Chat"]);
+    const apply = ["apply", "-f", "Chat.yaml", "--yes"];
+    expect((await headroom(apply, at)).stdout).toMatch(
+      /^Chat \(w\d+\) cancelled: .* Start it again: headroom apply --rerun with this file$/m,
+    );
+    expect((await headroom([...apply, "--rerun"], at)).stderr).toMatch(/^started again: Chat \(w\d+\)$/m);
+    await headroom(["stop", "Chat"]);
   });
 });

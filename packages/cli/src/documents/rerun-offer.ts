@@ -1,8 +1,8 @@
 /**
- * Finds declared workloads that are unchanged and ended without success. `apply` changes nothing about them and offers
- * to run them again.
+ * Finds declared workloads that are unchanged and ended without success, and endpoints that ended. `apply` changes nothing
+ * about them and offers to run them again. An endpoint starts again as a new workload.
  */
-import type { ApplyPlan, HeadroomClient, WorkloadSummary } from "@headroom/protocol";
+import type { ApplyPlan, HeadroomClient, Workload } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
 import { describeError, isProblemError } from "../describe-error.ts";
 import { printable } from "../terminal.ts";
@@ -12,14 +12,14 @@ import { printable } from "../terminal.ts";
  */
 const LOOKED_UP_MAX = 200;
 
-export async function rerunnable(client: HeadroomClient, { changes }: ApplyPlan): Promise<readonly WorkloadSummary[]> {
-  const found: WorkloadSummary[] = [];
+export async function rerunnable(client: HeadroomClient, { changes }: ApplyPlan): Promise<readonly Workload[]> {
+  const found: Workload[] = [];
   const unchanged = changes.filter(({ kind, action }) => kind === "workload" && action === "unchanged");
   for (const { workloadId } of unchanged.slice(0, LOOKED_UP_MAX)) {
     if (workloadId === null) continue;
     try {
       const workload = await client.getWorkload(workloadId);
-      if (workload.rerunnable) found.push(workload);
+      if (workload.rerunnable || isEndedEndpoint(workload)) found.push(workload);
     } catch (error) {
       // The control plane has removed the workload since the plan was made.
       if (!isProblemError(error) || error.code !== "unknownWorkload") throw error;
@@ -28,22 +28,33 @@ export async function rerunnable(client: HeadroomClient, { changes }: ApplyPlan)
   return found;
 }
 
-export function offerLines(workloads: readonly WorkloadSummary[]): readonly string[] {
-  return workloads.map(
-    ({ id, name, phase, endSentence }) =>
-      `${printable(name)} (${id}) ${phase}: ${printable(endSentence ?? "")} Run it again: headroom rerun ${id}, or apply --rerun`,
-  );
+const isEndedEndpoint = ({ spec, endedAtMs }: Workload): boolean => spec.kind === "serve" && endedAtMs !== null;
+
+export function offerLines(workloads: readonly Workload[]): readonly string[] {
+  return workloads.map((workload) => {
+    const { id, name, phase, endSentence } = workload;
+    const offer = isEndedEndpoint(workload)
+      ? "Start it again: headroom apply --rerun with this file"
+      : `Run it again: headroom rerun ${id}, or apply --rerun`;
+    return `${printable(name)} (${id}) ${phase}: ${printable(endSentence ?? "")} ${offer}`;
+  });
 }
 
 /** Runs all these workloads again. A refused rerun does not stop the others. Returns whether all were accepted. */
 export async function rerunAll(
   context: CommandContext,
   client: HeadroomClient,
-  workloads: readonly WorkloadSummary[],
+  workloads: readonly Workload[],
 ): Promise<boolean> {
   let isComplete = true;
-  for (const { id, name } of workloads) {
+  for (const workload of workloads) {
+    const { id, name, spec } = workload;
     try {
+      if (isEndedEndpoint(workload)) {
+        const { workloadId } = await client.submitWorkload(spec);
+        context.note(`started again: ${printable(name)} (${workloadId})`);
+        continue;
+      }
       await client.rerunWorkload(id);
       context.note(`runs again: ${printable(name)} (${id})`);
     } catch (error) {

@@ -8,6 +8,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../config/load.ts";
+import type { PoolConfig } from "../config/schema.ts";
+import { Pool } from "../replicas/pool.ts";
 import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
 import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
 
@@ -56,6 +59,17 @@ async function start({ own, other, state, ...texts }: Wanted): Promise<TestGatew
   );
   cleanups.push(() => gateway.stop());
   return gateway;
+}
+
+/** A pool whose configuration has an overflow to `provider`. */
+function overflowing(): PoolConfig {
+  const loaded = loadConfig(
+    'access: open\npools:\n  - { name: own, replicas: ["http://127.0.0.1:1"], overflow: { pool: provider } }\n' +
+      '  - { name: provider, replicas: ["http://127.0.0.1:2"] }\n' +
+      "models: [{ name: m, pools: [own, { pool: provider, when: [overflow] }] }]\n",
+  );
+  if (!("config" in loaded)) throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config.pools[0]!;
 }
 
 const metric = async ({ admin }: TestGateway, name: string): Promise<string[]> =>
@@ -239,6 +253,17 @@ describe("an overflow", () => {
     expect(await metric(gateway, "headroom_gateway_overflow_budget_spent_usd")).toEqual([
       'headroom_gateway_overflow_budget_spent_usd{name="own",overflow="own",period="day"} 0',
     ]);
+  });
+
+  it("of an endpoint that this release does not understand lets nothing leave, also not by that of the pool", () => {
+    const pool = new Pool(overflowing(), 1);
+    expect(pool.overflow?.policy.target).toEqual({ pool: "provider" });
+    pool.followOverflow("default/chat", "unreadable");
+    expect(pool.overflow).toBeUndefined();
+    pool.followOverflow("default/chat", { dataRules: ["unmarked"] });
+    expect(pool.overflow).toBeUndefined();
+    pool.followOverflow("default/chat", null);
+    expect(pool.overflow?.policy.target).toEqual({ pool: "provider" });
   });
 
   it("is that of the endpoint that the pool follows, while its first replica starts", async () => {

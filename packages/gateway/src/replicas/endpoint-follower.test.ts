@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -99,6 +99,17 @@ it("sends no requests to loopback addresses that a control plane on another mach
   follower.stop();
   expect(taken).toEqual(["10.0.0.7:2"]);
   expect(logged.join()).toContain("run the gateway on its machine");
+});
+
+it("takes an overflow that it does not understand for one that lets nothing leave, and says so once", async () => {
+  const folder = newFolder();
+  const overflow = { targets: ["a"], queueTimeMs: "soon" };
+  const chat = { name: "chat", team: "a", overflow, list: [replica("127.0.0.1:1")] };
+  const { taken, logged } = await followedOnce({ endpoint: "a/chat", folder }, [chat]);
+  expect(taken).toEqual(["127.0.0.1:1"]);
+  expect(logged).toEqual([expect.stringContaining("the overflow of endpoint a/chat is not understood")]);
+  expect(readFileSync(path.join(folder, "endpoints.json"), "utf8")).toContain('"overflow":"unreadable"');
+  expect((await followedOnce({ endpoint: "a/chat", folder }, [chat])).logged).toEqual([]);
 });
 
 it("follows the new endpoint while the replaced one of its name is being stopped", async () => {

@@ -10,7 +10,7 @@ import type { PoolConfig } from "../config/schema.ts";
 import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
 import { secretOf, type SecretSource } from "../config/secrets.ts";
 import { endpointFullName as fullName } from "./endpoint-name.ts";
-import { listedOverflow, type ListedOverflow } from "./overflow-policy.ts";
+import { followedOverflow, listedOverflow, type FollowedOverflow } from "./overflow-policy.ts";
 import { replicaIdOf } from "./replica.ts";
 import type { FollowedRollout } from "./rollout-split.ts";
 import { LoadReporter, type GatewayLoad, type ReportedEndpoint } from "./load-reporter.ts";
@@ -41,8 +41,8 @@ const listSchema = z.object({
           .object({ number: z.int(), startedAtMs: z.int().default(0), weightMilli: weight.nullable() })
           .nullable()
           .default(null),
-        // An overflow that this release does not know lets nothing leave.
-        overflow: listedOverflow.nullable().catch(null).default(null),
+        // An overflow that this release does not know lets nothing leave, also not by the overflow of the pool.
+        overflow: z.union([listedOverflow, z.null(), z.unknown().transform(() => "unreadable" as const)]).default(null),
         list: z
           .array(z.object({ address: address.nullable(), draining: z.boolean(), revision: z.int().default(1) }))
           .max(REPLICAS_MAX),
@@ -56,7 +56,7 @@ type ListedEndpoints = z.output<typeof listSchema>["items"];
 const followed = z.object({
   addresses: z.array(address).max(REPLICAS_MAX),
   isAutoscaled: z.boolean(),
-  overflow: listedOverflow.nullable().default(null),
+  overflow: followedOverflow.default(null),
   rollout: z
     .object({
       number: z.int(),
@@ -88,7 +88,7 @@ interface TakenEndpoint {
   /** `TEAM/NAME`. */
   readonly name: string;
   readonly isAutoscaled: boolean;
-  readonly overflow: ListedOverflow | null;
+  readonly overflow: FollowedOverflow;
   readonly rollout: FollowedRollout | null;
 }
 
@@ -214,6 +214,11 @@ export class EndpointFollower {
         };
     }
     this.#logMissing(missing, items.length);
+    for (const [endpoint, { overflow }] of Object.entries(known))
+      if (overflow === "unreadable" && this.#known[endpoint]?.overflow !== "unreadable")
+        this.#setup.log(
+          `the overflow of endpoint ${endpoint} is not understood, so no request leaves it: install the release of the control plane`,
+        );
     return known;
   }
 

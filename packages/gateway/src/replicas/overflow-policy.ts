@@ -39,10 +39,14 @@ export const listedOverflow = z.object({
   dataRules: z.array(z.string().max(300)).max(100).default([UNMARKED]),
 });
 
-export type ListedOverflow = z.output<typeof listedOverflow>;
+/** `unreadable`: the document has an overflow that this release does not understand. */
+export const followedOverflow = z.union([listedOverflow, z.literal("unreadable")]).nullable();
 
-/** `undefined`: the list names no target, so that nothing leaves. */
-export function policyOf(name: string, listed: ListedOverflow): OverflowPolicy | undefined {
+export type FollowedOverflow = z.output<typeof followedOverflow>;
+
+/** `undefined`: the list names no target, or is not understood, so that nothing leaves. */
+export function policyOf(name: string, listed: NonNullable<FollowedOverflow>): OverflowPolicy | undefined {
+  if (listed === "unreadable") return undefined;
   const { provider, endpoint, queueTimeMs, concurrencyMilli, budget, dataRules } = listed;
   const target = provider === undefined ? (endpoint === undefined ? undefined : { endpoint }) : { pool: provider };
   if (target === undefined) return undefined;

@@ -13,7 +13,7 @@ import { followedWake, type PoolConfig, type PriceConfig } from "../config/schem
 import { RecentLatencies } from "./recent-latencies.ts";
 import { engines, type EngineTraits } from "./engines.ts";
 import { noHeaders, type PoolHeaders } from "./pool-headers.ts";
-import { policyOf, type ListedOverflow, type OverflowPolicy, type OverflowReason } from "./overflow-policy.ts";
+import { policyOf, type FollowedOverflow, type OverflowPolicy, type OverflowReason } from "./overflow-policy.ts";
 import { PoolOverflow } from "./pool-overflow.ts";
 import { RecentEnds } from "./recent-ends.ts";
 import { Replica } from "./replica.ts";
@@ -66,8 +66,8 @@ export class Pool {
   /** The rollout of the endpoint that the pool follows. */
   split: RolloutSplit | undefined;
   #overflow: PoolOverflow | undefined;
-  /** The overflow of the document of the endpoint that the pool follows. */
-  #followedOverflow: OverflowPolicy | undefined;
+  /** The overflow of the document of the endpoint that the pool follows. Undefined: the document has none. */
+  #followedOverflow: { readonly policy: OverflowPolicy | undefined } | undefined;
   readonly #ends = new RecentEnds();
   readonly #fair: FairQueue;
   /** Time of the last call that stated it. */
@@ -231,7 +231,8 @@ export class Pool {
 
   /** How requests leave the pool while it is saturated. Undefined if they do not. */
   get overflow(): PoolOverflow | undefined {
-    const policy = this.#followedOverflow ?? configuredOverflow(this.config);
+    const followed = this.#followedOverflow;
+    const policy = followed === undefined ? configuredOverflow(this.config) : followed.policy;
     if (policy === undefined) this.#overflow = undefined;
     else if (policy !== this.#overflow?.policy) this.#overflow = new PoolOverflow(policy, this.#overflow);
     return this.#overflow;
@@ -243,8 +244,8 @@ export class Pool {
   }
 
   /** `null`: the document of the endpoint has no overflow. */
-  followOverflow(endpoint: string, listed: ListedOverflow | null): void {
-    const next = listed === null ? undefined : policyOf(endpoint, listed);
+  followOverflow(endpoint: string, listed: FollowedOverflow): void {
+    const next = listed === null ? undefined : { policy: policyOf(endpoint, listed) };
     if (JSON.stringify(next) !== JSON.stringify(this.#followedOverflow)) this.#followedOverflow = next;
   }
 
