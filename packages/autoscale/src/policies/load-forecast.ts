@@ -19,7 +19,7 @@ const HISTORY_MAX = 300_000;
 /** Number of bins between two searches of the period. */
 const SEARCH_BINS = 60;
 /** Weight of one bin in the running mean of a forecast's capacity. */
-const SCORE_WEIGHT = 1 / 200;
+const SCORE_WEIGHT = 1 / 100;
 /** Added to a load before its root, which is the scale of its variation: that of independent requests. */
 const SCALE_FLOOR = 0.05;
 

@@ -14,7 +14,7 @@ import { Recent } from "./recent.ts";
 
 const BIN_MS = 5000;
 /** Share of the objective for the first token that a request may spend waiting. */
-const WAITED_SHARE = 0.75;
+const WAITED_SHARE = 0.85;
 /** Allowed share of requests outside the objectives, a little below what is promised. */
 const MISSED_SHARE = 0.009;
 const UNCOVERED_START = 0.02;

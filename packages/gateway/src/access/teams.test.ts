@@ -8,8 +8,12 @@ it("forgets expired keys in the identity of a team, for work without a key", () 
   let nowMs = 1000;
   const teams = new Teams(
     [
-      { name: "a", keys: [keyOf("first", { expires: 5000, models: ["m"] }), keyOf("second", { expires: 9000 })] },
-      { name: "b", keys: [keyOf("only", { expires: 5000 })] },
+      {
+        weight: 1,
+        name: "a",
+        keys: [keyOf("first", { expires: 5000, models: ["m"] }), keyOf("second", { expires: 9000 })],
+      },
+      { weight: 1, name: "b", keys: [keyOf("only", { expires: 5000 })] },
     ],
     () => nowMs,
   );
