@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
 import { gangEnd } from "./attempt-parts.ts";
 
 const launch = {

@@ -4,7 +4,8 @@
  */
 import type { WorkerExit } from "@headroom/model";
 import type { WorkerUsage } from "../executor.ts";
-import type { AttemptKey, ExitRecord, GangPart, LaunchRecord } from "./attempt-files.ts";
+import type { AttemptKey } from "./attempt-files.ts";
+import type { ExitRecord, GangPart, LaunchRecord } from "./attempt-records.ts";
 import { AttemptFiles } from "./attempt-files.ts";
 
 /** The records of a part. They have the secret of the attempt; a comma is in no attempt's name (`attempt-names.ts`). */

@@ -9,7 +9,7 @@ import type { AttemptId, ReportedArtifact, Signal } from "@headroom/model";
 import { contentDigest, OperationalError } from "@headroom/platform";
 import { uploadedKey } from "@headroom/stores";
 import type { ExecutorInput } from "../executor.ts";
-import type { LaunchRecord } from "./attempt-files.ts";
+import type { LaunchRecord } from "./attempt-records.ts";
 import { DrainNotes } from "./drain-notes.ts";
 import type { DrainNote } from "./drain-notes.ts";
 import { readableIn } from "./made-artifacts.ts";

@@ -5,7 +5,7 @@
 import { closeSync, constants, openSync, rmSync, statSync, unlinkSync, writeSync } from "node:fs";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
-import type { LogLimits } from "./attempt-files.ts";
+import type { LogLimits } from "./attempt-records.ts";
 import { listLogFiles, logFileName, logTimesName } from "./log-files.ts";
 
 /**

@@ -1,7 +1,8 @@
 /** Reports the progress of one attempt, whose parts each write a file, at limited rates. */
 import type { AttemptId } from "@headroom/model";
 import type { ExecutorInput } from "../executor.ts";
-import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
+import type { LaunchRecord } from "./attempt-records.ts";
 import { partFiles, partsOf } from "./attempt-parts.ts";
 import type { ProgressNews } from "./progress-file.ts";
 import { ProgressFile } from "./progress-file.ts";

@@ -1,7 +1,8 @@
 /** The state of an attempt whose gang another system runs, as its records state it. */
 import type { AttemptId } from "@headroom/model";
 import type { KnownAttempt } from "../executor.ts";
-import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
 import { UnreadableRecord } from "./attempt-files.ts";
 import { partFiles, partsOf } from "./attempt-parts.ts";
 

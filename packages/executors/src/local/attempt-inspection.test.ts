@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LaunchRecord, RecordName, Records } from "../job-protocol/attempt-files.ts";
+import type { LaunchRecord, RecordName, Records } from "../job-protocol/attempt-records.ts";
 import { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { inspectAttempt } from "./attempt-inspection.ts";
 import { identityOf, readBootId } from "../processes/process-table.ts";

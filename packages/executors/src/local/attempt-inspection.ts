@@ -3,7 +3,8 @@
  * unreadable.
  */
 import type { LossCause } from "@headroom/model";
-import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord, RecordName, Records } from "../job-protocol/attempt-records.ts";
 import { progressMark, UnreadableRecord } from "../job-protocol/attempt-files.ts";
 import { supervisorLastWords } from "../job-protocol/supervisor-words.ts";
 import { recordLost } from "../job-protocol/lost-attempt.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { LaunchRecord } from "../job-protocol/attempt-records.ts";
 import { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { PipeSource } from "../processes/fifo.ts";
 import { Gang } from "../processes/gang.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { CheckpointGang, LaunchGang, LossCause, StopGang } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "../job-protocol/attempt-environments.ts";
 import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
-import type { LaunchRecord, LogLimits } from "../job-protocol/attempt-files.ts";
+import type { LaunchRecord, LogLimits } from "../job-protocol/attempt-records.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { syncDirectory } from "../job-protocol/attempt-files.ts";
 import { supervisorLastWords } from "../job-protocol/supervisor-words.ts";

@@ -31,7 +31,8 @@ import type {
 import { ToolRunner } from "../readings/run-tool.ts";
 import { findAccelerators } from "./accelerators.ts";
 import type { FoundAccelerator } from "./accelerators.ts";
-import type { AttemptFiles, LogLimits } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { LogLimits } from "../job-protocol/attempt-records.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { AttemptMonitor } from "./attempt-monitor.ts";

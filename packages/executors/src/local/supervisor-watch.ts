@@ -7,7 +7,8 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import type { AttemptFiles, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { LaunchRecord } from "../job-protocol/attempt-records.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { isAlive, isHeld, readStat } from "../processes/process-table.ts";
 import { killProcess } from "../processes/worker-processes.ts";

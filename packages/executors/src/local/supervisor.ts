@@ -9,7 +9,8 @@
  */
 import { closeSync, readdirSync, readFileSync, readSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import type { AttemptKey, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { AttemptKey } from "../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "../job-protocol/attempt-records.ts";
 import { AttemptFiles, UnreadableRecord } from "../job-protocol/attempt-files.ts";
 import { PipeSource } from "../processes/fifo.ts";
 import { Gang } from "../processes/gang.ts";

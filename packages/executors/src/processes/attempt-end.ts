@@ -1,5 +1,6 @@
 /** How a supervisor ends an attempt: with the exits of its workers, or refused because no machine would run the command. */
-import type { AttemptFiles, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "../job-protocol/attempt-records.ts";
 import { isMissing, ringBell } from "../job-protocol/attempt-files.ts";
 import { LogWriter } from "../job-protocol/log-writer.ts";
 

@@ -4,7 +4,8 @@
  * Workers can be added and removed while the gang runs (`gang-size.ts`).
  */
 import type { WorkerExit } from "@headroom/model";
-import type { AttemptFiles, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "../job-protocol/attempt-records.ts";
 import { ringBell } from "../job-protocol/attempt-files.ts";
 import { dropPipes } from "./fifo.ts";
 import type { PipeSource } from "./fifo.ts";

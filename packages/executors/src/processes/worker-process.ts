@@ -5,7 +5,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { WorkerExit } from "@headroom/model";
-import type { LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { LaunchRecord } from "../job-protocol/attempt-records.ts";
 import { workerMarkOf } from "../job-protocol/attempt-files.ts";
 import type { WorkerPipe, WorkerPipes } from "./fifo.ts";
 import { closeWriters } from "./fifo.ts";

@@ -2,7 +2,7 @@
  * Conclusions about one attempt from its pods and their nodes. Pure. Kubernetes' word alone ends nothing: a pod that is missing from the
  * copy may be in the cluster, and one on a node that is not ready may run. So an attempt is lost only if that lasts.
  */
-import type { ExitRecord } from "../../job-protocol/attempt-files.ts";
+import type { ExitRecord } from "../../job-protocol/attempt-records.ts";
 import type { KubernetesPod } from "../api/objects.ts";
 import type { PodState } from "./pod-state.ts";
 import { isOver, podStateOf } from "./pod-state.ts";

@@ -3,7 +3,8 @@
  * changes nothing.
  */
 import type { AttemptId, LossCause, NodeId } from "@headroom/model";
-import type { AttemptFiles, ExitRecord, LaunchRecord } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
 import { gangEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { LogLimits } from "../../job-protocol/attempt-files.ts";
+import type { LogLimits } from "../../job-protocol/attempt-records.ts";
 import { isMissing } from "../../job-protocol/attempt-files.ts";
 import { LogWriter } from "../../job-protocol/log-writer.ts";
 import { pause } from "../api/pause.ts";

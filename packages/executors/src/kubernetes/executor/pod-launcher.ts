@@ -7,7 +7,8 @@ import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/mod
 import { acceleratorIndices } from "@headroom/model";
 import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
 import { checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
-import type { AttemptFiles, LaunchRecord, LogLimits } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { LaunchRecord, LogLimits } from "../../job-protocol/attempt-records.ts";
 import { checkpointRootOf, requestRootOf, syncDirectory, workRootOf } from "../../job-protocol/attempt-files.ts";
 import { taskDirName } from "../../job-protocol/attempt-names.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";

@@ -1,6 +1,7 @@
 /** Removes pods whose attempts have ended, and ends those that a wrong answer had hidden. */
 import { attemptId } from "@headroom/model";
-import type { AttemptFiles, ExitRecord } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { ExitRecord } from "../../job-protocol/attempt-records.ts";
 import { attemptDirName } from "../../job-protocol/attempt-names.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { messageOf } from "../api/connection.ts";

@@ -1,6 +1,6 @@
 /** Removes what only the running workers of an attempt need: their /tmp and their shared memory. */
 import { rmdirSync } from "node:fs";
-import type { LaunchRecord } from "../../job-protocol/attempt-files.ts";
+import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { TreeRemover } from "../tree-remover.ts";
 import { hasCode } from "../../job-protocol/untrusted-files.ts";
 

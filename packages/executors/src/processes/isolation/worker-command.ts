@@ -3,7 +3,7 @@
  * gate, a shell that waits for the supervisor's permission.
  */
 import { constants } from "node:os";
-import type { LaunchRecord } from "../../job-protocol/attempt-files.ts";
+import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import type { BubblewrapRecord } from "./isolation-record.ts";
 
 export interface WorkerCommand {

@@ -4,7 +4,8 @@
  * the end of the gang. Arguments: the shared directory, the name of the attempt, `KillWait` in ms.
  */
 import { readFileSync, unlinkSync } from "node:fs";
-import type { AttemptKey, ExitRecord, LaunchRecord } from "../../job-protocol/attempt-files.ts";
+import type { AttemptKey } from "../../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { AttemptFiles, isMissing } from "../../job-protocol/attempt-files.ts";
 import { gangEnd, lostEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import { recordEnd } from "../../processes/attempt-end.ts";

@@ -2,7 +2,8 @@
  * Supervises the workers of a gang on one node of a Slurm job. It obeys the records of the attempt on the shared file system, because
  * a process on another machine can signal nobody here: it polls them, and writes again and again that it is alive.
  */
-import type { AttemptFiles, ExitRecord, LaunchRecord } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { ringBell } from "../../job-protocol/attempt-files.ts";
 import { lostEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import { PipeSource } from "../../processes/fifo.ts";

@@ -4,7 +4,7 @@ import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { catalogueName, deviceLabel, familyNamed, familyOfType } from "@headroom/perf/accelerator-types";
 import { OperationalError } from "@headroom/platform";
 import type { Inventory } from "../../executor.ts";
-import type { HeldAmounts } from "../../job-protocol/attempt-files.ts";
+import type { HeldAmounts } from "../../job-protocol/attempt-records.ts";
 import type { SwitchTree } from "../fleet/topology.ts";
 import { switchTree } from "../fleet/topology.ts";
 import { hostNames } from "../reading/host-list.ts";

@@ -1,6 +1,6 @@
 /** Amounts that jobs of others use: those that Slurm has allocated on a node, less those that own jobs requested there. */
 import type { ForeignUseReport, NodeId } from "@headroom/model";
-import type { HeldAmounts } from "../../job-protocol/attempt-files.ts";
+import type { HeldAmounts } from "../../job-protocol/attempt-records.ts";
 import { genericGpus } from "../reading/gpu-counts.ts";
 
 const NOTHING: HeldAmounts = { accelerators: 0, cores: 0, memoryMib: 0 };

@@ -3,7 +3,8 @@ import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/mod
 import { acceleratorIndices } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
 import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
-import type { AttemptFiles, LaunchRecord, LogLimits, RunAsRecord } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { LaunchRecord, LogLimits, RunAsRecord } from "../../job-protocol/attempt-records.ts";
 import { syncDirectory } from "../../job-protocol/attempt-files.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";

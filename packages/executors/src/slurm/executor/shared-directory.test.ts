@@ -14,7 +14,7 @@ import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ExecutorInput } from "../../executor.ts";
-import type { LaunchRecord, RecordName, Records } from "../../job-protocol/attempt-files.ts";
+import type { LaunchRecord, RecordName, Records } from "../../job-protocol/attempt-records.ts";
 import { AttemptFiles, UnreadableRecord } from "../../job-protocol/attempt-files.ts";
 import { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestedGraceMs } from "../agent/part-supervisor.ts";

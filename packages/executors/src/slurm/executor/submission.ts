@@ -1,7 +1,7 @@
 /** The arguments of `sbatch` for a gang: exactly the nodes and amounts that were decided. */
 import type { LaunchGang, NodeId, WorkerAllocation } from "@headroom/model";
 import { acceleratorIndices, shapeOf } from "@headroom/model";
-import type { GangPart } from "../../job-protocol/attempt-files.ts";
+import type { GangPart } from "../../job-protocol/attempt-records.ts";
 import type { FileOwner } from "../../job-protocol/untrusted-files.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { SlurmSettings } from "../settings.ts";

@@ -4,7 +4,7 @@
  */
 import { userInfo } from "node:os";
 import type { LaunchGang } from "@headroom/model";
-import type { RunAsRecord } from "../../job-protocol/attempt-files.ts";
+import type { RunAsRecord } from "../../job-protocol/attempt-records.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { runCommand } from "../commands/run-command.ts";
 import type { SlurmSettings } from "../settings.ts";
