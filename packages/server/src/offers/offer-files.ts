@@ -9,6 +9,10 @@ const FOLDER = "offers";
 const FILES_MAX = 1_000;
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const ROWS_MAX = 200_000;
+/** Comments count too. */
+const LINES_MAX = ROWS_MAX + 10_000;
+const FIELD_CHARS_MAX = 1_000;
+const PROBLEM_CHARS_MAX = 500;
 
 export interface OfferFiles {
   readonly rows: readonly NamedRow[];
@@ -32,8 +36,8 @@ export function readOfferFiles(home: string): OfferFiles {
   if (files.length > FILES_MAX) problems.push(`${FOLDER}: only the first ${FILES_MAX} files are read`);
   for (const name of files.slice(0, FILES_MAX)) {
     const file = path.join(folder, name);
-    const read = name.endsWith(".csv") ? readFeed(file, name, ROWS_MAX - rows.length) : readTco(file, name);
-    if (typeof read === "string") problems.push(`${FOLDER}/${name}: ${read}`);
+    const read = readFile(file, name, ROWS_MAX - rows.length);
+    if (typeof read === "string") problems.push(`${FOLDER}/${name}: ${read.slice(0, PROBLEM_CHARS_MAX)}`);
     else if ("tco" in read) documents.push(read);
     else {
       for (const row of read.rows) rows.push(row);
@@ -43,12 +47,36 @@ export function readOfferFiles(home: string): OfferFiles {
   return { rows, documents, feeds, problems };
 }
 
+interface Feed {
+  readonly rows: readonly NamedRow[];
+}
+
+/** A feed, a document, or the problem of the file. A file that cannot be read must not hide the others. */
+function readFile(file: string, name: string, roomFor: number): Feed | NamedTco | string {
+  try {
+    const stats = statSync(file);
+    const { size, mtimeMs } = stats;
+    if (!stats.isFile()) return "is no file";
+    if (size > FILE_BYTES_MAX) return `has more than ${FILE_BYTES_MAX} bytes`;
+    return name.endsWith(".csv") ? readFeed(file, name, { roomFor, mtimeMs }) : readTco(file, name);
+  } catch (error) {
+    // Messages of the file system have the path of the state directory, which readers need not know.
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `cannot be read: ${code ?? message.split("\n")[0] ?? ""}`;
+  }
+}
+
 /** The rows of a feed, or its problem. Rows without a time are as old as the file. */
-function readFeed(file: string, feed: string, roomFor: number): { readonly rows: readonly NamedRow[] } | string {
-  const { size, mtimeMs } = statSync(file);
-  if (size > FILE_BYTES_MAX) return `has more than ${FILE_BYTES_MAX} bytes`;
-  const records = csvRecords(readFileSync(file, "utf8"));
+function readFeed(
+  file: string,
+  feed: string,
+  { roomFor, mtimeMs }: { readonly roomFor: number; readonly mtimeMs: number },
+): Feed | string {
+  const records = csvRecords(readFileSync(file, "utf8"), LINES_MAX + 1);
   if (records === null) return "is no CSV: a quoted field has no end";
+  if (records.length > LINES_MAX) return `has more than ${LINES_MAX} lines. Split it, or remove older prices.`;
+  const long = records.find(({ fields }) => fields.some(({ length }) => length > FIELD_CHARS_MAX));
+  if (long !== undefined) return `line ${long.line} has a field of more than ${FIELD_CHARS_MAX} characters`;
   const [first, ...rest] = records.filter(({ fields }) => fields[0]?.startsWith("#") !== true);
   const header = first === undefined ? null : feedHeader(first.fields);
   if (header === null) return first === undefined ? "is empty" : feedHeaderRefusal(first.fields);
@@ -61,7 +89,6 @@ function readFeed(file: string, feed: string, roomFor: number): { readonly rows:
 }
 
 function readTco(file: string, name: string): NamedTco | string {
-  if (statSync(file).size > FILE_BYTES_MAX) return `has more than ${FILE_BYTES_MAX} bytes`;
   const parsed = parseDocument(readFileSync(file, "utf8"), { uniqueKeys: true });
   const [fault] = parsed.errors;
   if (fault !== undefined) return fault.message.split("\n")[0] ?? "";

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
@@ -55,6 +55,30 @@ describe("GET /v1/offers", () => {
       "offers/broken.csv: is no CSV: a quoted field has no end",
       expect.stringContaining("offers/odd.csv: the header needs a column for the accelerator"),
       expect.stringContaining("offers/odd.yaml: "),
+    ]);
+  });
+
+  it("names files that cannot be read and feeds beyond the bounds, and answers from the others", async () => {
+    const folder = path.join(home, "offers");
+    rmSync(folder, { recursive: true });
+    put("good.csv", FEED);
+    mkdirSync(path.join(folder, "a-folder.csv"));
+    symlinkSync("nowhere", path.join(folder, "dangling.csv"));
+    put("alias.yaml", "kind: tco\nutilisation: &part 0.5\ngoodput: *part\n");
+    put("long-field.csv", `gpu,price\n"${"a".repeat(9_000_000)}",1\n`);
+    put("long-header.csv", `${"column,".repeat(1_000)}\n`);
+    put("many.csv", `gpu,price\n${"a\n".repeat(300_000)}`);
+    put("no-end.csv", `gpu,price\n"${"a".repeat(9_000_000)}`);
+    const { items, feeds, problems } = await live.client.offers();
+    expect([items.length, feeds]).toEqual([3, [{ name: "good.csv", rowCount: 2 }]]);
+    expect(problems).toEqual([
+      "offers/a-folder.csv: is no file",
+      expect.stringMatching(/^offers\/alias\.yaml: cannot be read: /),
+      expect.stringMatching(/^offers\/dangling\.csv: cannot be read: ENOENT$/),
+      "offers/long-field.csv: line 2 has a field of more than 1000 characters",
+      expect.stringMatching(/^offers\/long-header\.csv: the header needs .{0,400}$/),
+      expect.stringMatching(/^offers\/many\.csv: has more than 210000 lines/),
+      "offers/no-end.csv: is no CSV: a quoted field has no end",
     ]);
   });
 });

@@ -67,6 +67,8 @@ const PEERS_AGREE_RATIO = 2.5;
 /** Spot prices of a provider differ more than list prices, but none is this far under all others. */
 const SPOT_PEERS = 3;
 const SPOT_RATIO = 2.5;
+/** Clocks and time zones differ by this much; a price that is dated later would never become stale. */
+const AHEAD_MS = 86_400_000;
 const HOST_RATIO = 0.6;
 const HOST_PEERS = 3;
 const HOURLY = /^(?:|usd|\$|usd ?\/ ?h(?:our)?|per[ -_]?hour|hourly|hour|h|1h|\/h(?:r|our)?)$/i;
@@ -176,7 +178,12 @@ function checkAges(all: readonly Working[], { staleAfterMs, nowMs }: FeedLimits)
   let newestMs = nowMs ?? Number.NEGATIVE_INFINITY;
   if (nowMs === null) for (const { row } of all) newestMs = Math.max(newestMs, row.atMs ?? newestMs);
   for (const { row, defects } of all) {
-    if (row.atMs === null || newestMs - row.atMs <= staleAfterMs) continue;
+    if (row.atMs === null) continue;
+    if (nowMs !== null && row.atMs - nowMs > AHEAD_MS) {
+      const days = Math.floor((row.atMs - nowMs) / 86_400_000);
+      defects.push({ class: "stale", fields: BOTH, detail: `the price is dated ${days} days ahead` });
+    }
+    if (newestMs - row.atMs <= staleAfterMs) continue;
     const days = Math.floor((newestMs - row.atMs) / 86_400_000);
     defects.push({ class: "stale", fields: BOTH, detail: `the price is ${days} days old` });
   }

@@ -67,9 +67,12 @@ export function feedHeader(record: readonly string[]): FeedHeader | null {
   return columns.has("accelerator") && prices.some((column) => columns.has(column)) ? columns : null;
 }
 
+/** Characters of a header in its refusal. */
+const SHOWN_CHARS = 200;
+
 /** The refusal of a header. */
 export const feedHeaderRefusal = (record: readonly string[]): string =>
-  `the header needs a column for the accelerator (gpu) and one for a price (on_demand_usd_h, spot_usd_h, on_demand_per_gpu_h, spot_per_gpu_h), got: ${record.join(",")}`;
+  `the header needs a column for the accelerator (gpu) and one for a price (on_demand_usd_h, spot_usd_h, on_demand_per_gpu_h, spot_per_gpu_h), got: ${record.join(",").slice(0, SHOWN_CHARS)}`;
 
 /** `instantMs`: the instant of an ISO 8601 text, NaN for other text. */
 export function feedRow(

@@ -68,6 +68,23 @@ describe("offers of feeds", () => {
     ]);
   });
 
+  it("trusts no price of the future, and has no series of times that a chart cannot hold", () => {
+    const [row] = sources.rows;
+    if (row === undefined) throw new Error("the feed has rows");
+    const dated = [NOW_MS + 3_000 * DAY_MS, NOW_MS - 20_000 * DAY_MS, NOW_MS].map((atMs, index) => ({
+      ...row,
+      atMs,
+      region: `region-${index}`,
+    }));
+    const { items, unpriced, history } = offersAnswer({ ...sources, rows: dated }, question);
+    expect([...new Set(items.map(({ region }) => region))]).toEqual(["region-2"]);
+    expect(unpriced.map(({ region, defects }) => [region, defects.map(({ detail }) => detail)])).toEqual([
+      ["region-0", ["the price is dated 3000 days ahead"]],
+      ["region-1", ["the price is 20000 days old"]],
+    ]);
+    expect(new Set(history.flatMap(({ points }) => points.map(({ atMs }) => atMs)))).toEqual(new Set([NOW_MS]));
+  });
+
   it("compares owned and leased capacity with the cheapest trusted offer", () => {
     const options = [{ name: "lease", source: "leased", accelerators: 8, perHour: 2 }];
     const tco = tcoDocument.parse({ kind: "tco", utilisation: 0.5, accelerator: "H100", options });

@@ -1,4 +1,5 @@
 /** Everything that a buyer compares: offers by the useful hour, offers without a trusted price, prices over time, own against rent. */
+import { DAY_MS } from "@headroom/model";
 import { breakEven, costOf, type TcoAnswer, type TcoDocument, type TcoOption } from "../tco/tco.ts";
 import { checkFeed, type FeedDefect, type FeedRow, type FeedVerdict } from "./check-feed.ts";
 import { compareOffers, isAsked, type Offer, type OfferMarket, type OfferQuestion } from "./compare-offers.ts";
@@ -76,6 +77,9 @@ export interface OffersAnswer {
 const OFFERS_LISTED_MAX = 500;
 const PRICE_SERIES_MAX = 40;
 const PRICE_POINTS_MAX = 1_000;
+const NAMES_MAX = 1_000;
+/** Prices of the last ten years are in the series: a chart has a place for each day. */
+const HISTORY_DAYS_MAX = 3_653;
 
 export function offersAnswer(sources: OfferSources, question: OfferQuestion): OffersAnswer {
   const { rows, documents, nowMs, staleAfterMs } = sources;
@@ -85,11 +89,11 @@ export function offersAnswer(sources: OfferSources, question: OfferQuestion): Of
   const asked = verdicts.filter(({ row }) => isAsked(row.accelerator, question));
   const unpriced = asked.filter(({ defects }) => defects.length > 0);
   const history = priceHistory(
-    rows.filter(({ accelerator }) => isAsked(accelerator, question)),
+    rows.filter(({ accelerator, atMs }) => isAsked(accelerator, question) && isDated(atMs, nowMs)),
     staleAfterMs,
   );
   return {
-    accelerators: [...new Set(rows.map(({ accelerator }) => accelerator))].toSorted(),
+    accelerators: [...new Set(rows.map(({ accelerator }) => accelerator))].toSorted().slice(0, NAMES_MAX),
     items: offers.slice(0, OFFERS_LISTED_MAX).map((offer) => pricedOffer(offer, feedOf)),
     offerCount: offers.length,
     unpriced: unpriced.slice(0, OFFERS_LISTED_MAX).map(({ row, defects }) => ({ ...placeOf(row, feedOf), defects })),
@@ -97,12 +101,17 @@ export function offersAnswer(sources: OfferSources, question: OfferQuestion): Of
     history: history
       .slice(0, PRICE_SERIES_MAX)
       .map((series) => ({ ...series, points: series.points.slice(-PRICE_POINTS_MAX) })),
-    options: documents.flatMap(({ document, tco }) =>
-      tco.options.map((option) => ({ document, ...costOf(option, tco.utilisation, tco.goodput) })),
-    ),
-    breakEvens: documents.flatMap((each) => breakEvensOf(each, verdicts)),
+    options: documents
+      .flatMap(({ document, tco }) =>
+        tco.options.map((option) => ({ document, ...costOf(option, tco.utilisation, tco.goodput) })),
+      )
+      .slice(0, OFFERS_LISTED_MAX),
+    breakEvens: documents.flatMap((each) => breakEvensOf(each, verdicts)).slice(0, OFFERS_LISTED_MAX),
   };
 }
+
+const isDated = (atMs: number | null, nowMs: number): boolean =>
+  atMs !== null && atMs <= nowMs + DAY_MS && atMs >= nowMs - HISTORY_DAYS_MAX * DAY_MS;
 
 const placeOf = (row: FeedRow, feedOf: ReadonlyMap<FeedRow, string>): OfferPlace => ({
   feed: feedOf.get(row) ?? "",
