@@ -69,6 +69,8 @@ export interface TriggerState {
   readonly isActive: boolean;
   readonly action: string;
   readonly value: number | null;
+  /** An active trigger ends below this value. */
+  readonly endsBelow: number;
   readonly firings: readonly TriggerFiring[];
   /** Why it is active or not, in numbers. */
   readonly explanation: string;
@@ -108,6 +110,7 @@ function stateOf(trigger: Trigger, points: readonly Point[]): TriggerState {
     isActive: active !== undefined,
     action: trigger.action,
     value: last?.value ?? null,
+    endsBelow: end,
     firings,
     explanation: explanationOf(trigger, { end, since, last, active }),
   };

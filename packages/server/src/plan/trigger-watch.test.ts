@@ -55,3 +55,42 @@ it("announces a trigger once when it fires and once when it ends, also over a re
   await second.look();
   expect(said.slice(1)).toEqual([expect.stringMatching(/^Trigger busy ended: utilisation is 0\.6/)]);
 });
+
+it("ends no trigger because a restart forgot the ages of the queue, and forgets triggers that are removed", async () => {
+  const said: string[] = [];
+  let [hour, age] = [0, 0];
+  const watch = (): TriggerWatch =>
+    new TriggerWatch({
+      home,
+      queueAgeHours: async () => age,
+      log: { warn: () => undefined },
+      nowMs: () => hour * HOUR_MS,
+      history: () => ({ everyMs: HOUR_MS, samples: [] }),
+      announce: async (sentence) => void said.push(sentence.split(":")[0] ?? ""),
+    });
+  const write = (name: string): void =>
+    writeFileSync(
+      path.join(home, "triggers.yaml"),
+      `kind: triggers\ntriggers: [{ name: ${name}, on: queueAge, above: 4, below: 2, for: 2 }]\n`,
+    );
+  const see = async (own: TriggerWatch, ages: readonly number[]): Promise<void> => {
+    for (const each of ages) {
+      [hour, age] = [hour + 1, each];
+      await own.look();
+    }
+  };
+  write("waiting");
+  await see(watch(), [5, 6, 7]);
+  expect(said).toEqual(["Trigger waiting fired"]);
+  const second = watch();
+  await see(second, [8, 9, 10, 3]);
+  expect(said).toEqual(["Trigger waiting fired"]);
+  await see(second, [1]);
+  expect(said).toEqual(["Trigger waiting fired", "Trigger waiting ended"]);
+  await see(second, [5, 6, 7]);
+  write("other");
+  await see(second, [1]);
+  write("waiting");
+  await see(second, [1, 1]);
+  expect(said.slice(2)).toEqual(["Trigger waiting fired"]);
+});

@@ -48,7 +48,10 @@ export class TriggerWatch {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.#timer = setInterval(() => {
+      // The queue cannot be read while the control plane closes or has failed; a rejection would end the process.
+      this.look().catch((error: unknown) => this.#complain(`Scaling triggers were not evaluated: ${textOf(error)}`));
+    }, LOOK_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -68,12 +71,23 @@ export class TriggerWatch {
       sample.total === 0 ? [] : [{ hour: sample.atMs / HOUR_MS, value: sample.held / sample.total }],
     );
     const series = { ...document.series, utilisation, queueAge: this.#ages };
+    this.#forgetOthers(document);
     for (const state of evaluateTriggers({ ...document, series })) this.#follow(state);
   }
 
-  #follow({ name, isActive, action, value, explanation }: TriggerState): void {
+  /** A trigger that was removed while it was active has not fired when it is added again. */
+  #forgetOthers({ triggers }: TriggerDocument): void {
+    const present = new Set(triggers.map(({ name }) => name));
+    const gone = [...this.#fired].filter((name) => !present.has(name));
+    for (const name of gone) this.#fired.delete(name);
+    if (gone.length > 0) this.#save();
+  }
+
+  #follow({ name, isActive, action, value, endsBelow, explanation }: TriggerState): void {
     // Without a value nothing is known, so that nothing fires and nothing ends.
     if (value === null || isActive === this.#fired.has(name)) return;
+    // After a restart, and after a day, the values that made it fire are gone. It goes on until a value is low enough.
+    if (!isActive && value >= endsBelow) return;
     if (isActive) this.#fired.add(name);
     else this.#fired.delete(name);
     const sentence = isActive
@@ -96,12 +110,14 @@ export class TriggerWatch {
       const [problem] = reading.problems;
       throw new Error(`${problem?.path.join(".") ?? ""}: ${problem?.message ?? "it is not valid"}`);
     } catch (error) {
-      const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-      const complaint = `${FILE} is not used: ${reason}`;
-      if (complaint !== this.#complaint) this.#options.log.warn(complaint);
-      this.#complaint = complaint;
+      this.#complain(`${FILE} is not used: ${textOf(error)}`);
       return null;
     }
+  }
+
+  #complain(complaint: string): void {
+    if (complaint !== this.#complaint) this.#options.log.warn(complaint);
+    this.#complaint = complaint;
   }
 
   #save(): void {
@@ -111,12 +127,13 @@ export class TriggerWatch {
       writeFileSync(draft, `${JSON.stringify([...this.#fired].toSorted())}\n`, { mode: 0o600 });
       renameSync(draft, file);
     } catch (error) {
-      this.#options.log.warn(
-        `${FIRED_FILE} was not written: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#options.log.warn(`${FIRED_FILE} was not written: ${textOf(error)}`);
     }
   }
 }
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
 
 /** Hours that the oldest workload in the queue has waited since its submission. Held work does not count. */
 export function queueAgeHours({ workloads }: ReadonlyState, nowMs: number): number {
