@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
@@ -85,6 +85,10 @@ describe("GET /v1/costs", () => {
       `${JSON.stringify({ seq, id: `g-${seq}`, atMs: startedAtMs, team: "default", key: "k", model: "chat", pool: "cloud", operation: "chat", outcome: "completed", status: 200, promptTokens: 1_000, completionTokens: 500, cachedTokens: 0, isPromptEstimated: false, nanoUsd: 2_000, ...own })}\n`;
     const records = line(1, {}) + line(2, { pool: "local" }) + line(3, { outcome: "open" }) + "no record\n";
     writeFileSync(path.join(usage, "usage-0000000000000001-00000001.jsonl"), records);
+    symlinkSync("one", path.join(home, "gateway/same"));
+    mkdirSync(path.join(home, "gateway/two"));
+    writeFileSync(path.join(home, "gateway/two/usage"), "");
+    mkdirSync(path.join(usage, "usage-0000000000000009-00000001.jsonl"));
     const tokens =
       "---\nkind: price\nname: bought\nsource: tokens\nprovider: Cloud\nmodel: chat\npool: cloud\nfrom: 2020-01-01\nperMillionInput: 2\nperMillionOutput: 10\n";
     price(`${LEASED}${tokens}`);
@@ -99,6 +103,7 @@ describe("GET /v1/costs", () => {
     ]);
     expect(costs.problems).toEqual([
       expect.stringMatching(/^gateway\/one\/usage\/usage-.*: 1 lines are no usage records$/),
+      expect.stringMatching(/^gateway\/one\/usage\/usage-.*9-00000001\.jsonl: cannot be read: EISDIR$/),
     ]);
     price(LEASED);
   });

@@ -1,5 +1,5 @@
 /** Reads the usage files of gateways whose state is in the state directory (docs/reference/gateway.md describes the files). */
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import path from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { gatewayRecord } from "@headroom/usage";
@@ -16,23 +16,34 @@ const SEGMENT = /^usage-(\d{16})-(\d{8})\.jsonl$/;
  * could not be read.
  */
 export function readGatewayUsage(folder: string, sinceMs: number, usage: GatewayUsage): readonly string[] {
-  if (!existsSync(folder)) return [];
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   const problems: string[] = [];
-  for (const gateway of readdirSync(folder).toSorted()) {
+  // A link to the folder of a gateway would count its records twice.
+  const gateways = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  for (const { name: gateway } of gateways.toSorted((left, right) => (left.name < right.name ? -1 : 1))) {
     const directory = path.join(folder, gateway, "usage");
-    if (!existsSync(directory)) continue;
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
     let process: string | undefined;
     for (const { name, life } of segmentsOf(directory)) {
       if (process !== undefined && process !== life) usage.endProcess();
       process = life;
-      const file = path.join(directory, name);
-      if (statSync(file).mtimeMs < sinceMs - DAY_MS) continue;
-      const badCount = readSegment(file, usage);
-      if (badCount > 0) problems.push(`gateway/${gateway}/usage/${name}: ${badCount} lines are no usage records`);
+      const problem = readRecent(path.join(directory, name), sinceMs, usage);
+      if (problem !== null) problems.push(`gateway/${gateway}/usage/${name}: ${problem}`);
     }
     usage.leaveOpen();
   }
   return problems;
+}
+
+/** Reads a file that was written since the day before `sinceMs`. `null`: there is no problem. A file that was removed has no records. */
+function readRecent(file: string, sinceMs: number, usage: GatewayUsage): string | null {
+  try {
+    const { mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    const badCount = mtimeMs < sinceMs - DAY_MS ? 0 : readSegment(file, usage);
+    return badCount === 0 ? null : `${badCount} lines are no usage records`;
+  } catch (error) {
+    return `cannot be read: ${(error as NodeJS.ErrnoException).code ?? "failed"}`;
+  }
 }
 
 const segmentsOf = (directory: string): readonly { readonly name: string; readonly life: string }[] =>

@@ -26,12 +26,29 @@ export interface MeteredLine {
 
 /** By day, then the most expensive first. */
 export const sortedLines = (lines: readonly MeteredLine[]): readonly MeteredLine[] =>
-  lines.toSorted(
-    (left, right) =>
-      left.dayMs - right.dayMs ||
-      right.microUsd - left.microUsd ||
-      (keyOf(left) < keyOf(right) ? -1 : keyOf(left) > keyOf(right) ? 1 : 0),
-  );
+  lines.toSorted((left, right) => left.dayMs - right.dayMs || inDay(left, right));
 
-const keyOf = ({ service, team, subject, place }: MeteredLine): string =>
-  JSON.stringify([service, team, subject, place]);
+/** At most `max` lines: those of the newest days, and of the oldest of these days the most expensive. In no order. */
+export function newestLines(lines: readonly MeteredLine[], max: number): readonly MeteredLine[] {
+  if (lines.length <= max) return lines;
+  const counts = new Map<number, number>();
+  for (const { dayMs } of lines) counts.set(dayMs, (counts.get(dayMs) ?? 0) + 1);
+  let [oldestMs, kept] = [Number.POSITIVE_INFINITY, 0];
+  for (const [dayMs, count] of [...counts].toSorted(([left], [right]) => right - left)) {
+    if (kept >= max) break;
+    [oldestMs, kept] = [dayMs, kept + count];
+  }
+  return lines
+    .filter(({ dayMs }) => dayMs >= oldestMs)
+    .toSorted((left, right) => right.dayMs - left.dayMs || inDay(left, right))
+    .slice(0, max);
+}
+
+const inDay = (left: MeteredLine, right: MeteredLine): number =>
+  right.microUsd - left.microUsd ||
+  compared(left.service, right.service) ||
+  compared(left.team, right.team) ||
+  compared(left.subject, right.subject) ||
+  compared(left.place, right.place);
+
+const compared = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

@@ -142,3 +142,28 @@ describe("tokens of gateways", () => {
     expect([others.total.microUsd, others.metered]).toEqual([0, []]);
   });
 });
+
+it("lists the newest days of many lines, and of a day the most expensive, and counts all of them", () => {
+  const lines = [0, 1, 2].flatMap((day) =>
+    Array.from({ length: 3_000 }, (_, index) => ({
+      dayMs: day * DAY_MS,
+      service: "storage" as const,
+      team: "research",
+      subject: `model:research/m@${index}`,
+      place: "lake",
+      quantity: 1,
+      requestCount: 0,
+      price: "s3",
+      provider: "Cloud",
+      microUsd: index,
+      chargedMicroUsd: 0,
+    })),
+  );
+  const question = { by: "all", group: ["team"], teams: null } as const;
+  const { metered, total } = costAnswer({ hourly: new HourlyRows(), book, range }, question, lines);
+  const ofDay = (day: number): readonly number[] =>
+    metered.filter(({ dayMs }) => dayMs === day * DAY_MS).map(({ microUsd }) => microUsd);
+  expect([0, 1, 2].map((day) => ofDay(day).length)).toEqual([0, 2_000, 3_000]);
+  expect(Math.min(...ofDay(1))).toBe(1_000);
+  expect(total.microUsd).toBe((3 * (3_000 * 2_999)) / 2);
+});

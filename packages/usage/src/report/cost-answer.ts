@@ -1,7 +1,7 @@
 /** A report of costs as the API answers it: totals by period and group, for all teams or for those that a reader may see. */
 import { billedCharges, type Billable } from "../bill/billed-charges.ts";
 import { isUnused } from "../bill/charges.ts";
-import { sortedLines, type MeteredLine } from "../metered/metered-line.ts";
+import { newestLines, sortedLines, type MeteredLine } from "../metered/metered-line.ts";
 import type { UsagePeriod } from "../rows/usage-totals.ts";
 import { CostReport, type CostField, type CostTotal } from "./cost-report.ts";
 
@@ -43,9 +43,12 @@ export interface CostAnswer {
   readonly total: CostAmounts;
   /** Pools with hours that no price covers; these hours are not in the answer. */
   readonly unpricedPools: readonly string[];
-  /** Storage and tokens, by day; those with a price are in `items` and `total` too. */
+  /** Storage and tokens of the newest days, by day; all with a price are in `items` and `total`. */
   readonly metered: readonly MeteredLine[];
 }
+
+/** Most lines of storage and tokens in an answer: a store with many artifacts has a line for each of them and day. */
+const METERED_LISTED_MAX = 5_000;
 
 export function costAnswer(
   billable: Billable,
@@ -72,7 +75,7 @@ export function costAnswer(
     })),
     total: amountsOf(report.whole),
     unpricedPools: teams === null ? [...unpriced.keys()].toSorted() : [],
-    metered: sortedLines(metered),
+    metered: sortedLines(newestLines(metered, METERED_LISTED_MAX)),
   };
 }
 
