@@ -195,7 +195,7 @@ const trigger = record(
     }),
     metric: optional(metricThreshold, {
       description:
-        "A run starts when this reading was beyond the threshold for the time in `for`; the next one only after it was within the threshold again. The parameter `reading`, if there is one, gets its value. Subjects: `fleet`, `pool:NAME`, `node:ID`, `team:NAME` and `endpoint:NAME` of the own team and those below.",
+        "A run starts when this reading was beyond the threshold for the time in `for`; the next one only after it was within the threshold again. The parameter `reading`, if there is one, gets its value. Subjects: `fleet`, `pool:NAME`, `node:ID`, `team:NAME` of the own team and those below, and `endpoint:NAME` of the own team.",
       examples: ["endpoint:chat ttftMs > 800"],
       otherwise: "none",
     }),
