@@ -123,18 +123,19 @@ it("does not start a run twice if a crash cuts it from its record", async () => 
 });
 
 it("does not read teams and endpoints of others", async () => {
-  await live.client.apply({ teams: [{ name: "other" }] });
+  await live.client.apply({ teams: [{ name: "other" }, { name: "below", parent: "default" }] });
   await declare(
     watching("curious", "team:other"),
     watching("mistyped", "endpoint:none"),
     watching("own", "team:default"),
+    watching("child", "team:below"),
   );
   asked.length = 0;
   readings = [];
   const triggers = openTriggers();
   await triggers.look();
   await triggers.close();
-  expect(asked.toSorted()).toEqual(["fleet", "pool:local", "team:default"]);
+  expect(asked.toSorted()).toEqual(["fleet", "pool:local", "team:below", "team:default"]);
   expect(warnings.splice(0)).toEqual([
     expect.stringContaining("It is not team default or one below."),
     expect.stringContaining("Team default has no endpoint none."),

@@ -12,6 +12,7 @@ import type { MetricTrigger, PipelineSpec, StartingReading, TeamName } from "@he
 import { OperationalError, syncPath } from "@headroom/platform";
 import type { SubjectSeries } from "@headroom/protocol";
 import { rejectionProblem } from "@headroom/views";
+import { withTeamsAbove } from "../auth/team-tree.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -173,7 +174,8 @@ function watchedIn(engine: Engine): readonly WatchedMetric[] {
 function subjectOf(engine: Engine, team: TeamName, subject: string): string | OperationalError {
   const [kind, name = ""] = subject.split(":", 2);
   if (kind === "team") {
-    const isOwn = name === team || name.startsWith(`${team}/`);
+    // The tree decides, because a name need not be the path of its team.
+    const isOwn = withTeamsAbove(engine.state, name as TeamName).includes(team);
     return isOwn ? subject : new OperationalError("hiddenSubject", `It is not team ${team} or one below.`);
   }
   if (kind !== "endpoint") return subject;
