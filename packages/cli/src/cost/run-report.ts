@@ -137,11 +137,12 @@ interface Waiting {
   readonly by_team: readonly { readonly team: string; readonly accelerator_hours: number }[];
 }
 
-function waitingOf(waits: readonly TeamWait[], { microUsd, hours }: CostTotal): Waiting {
+/** Demand that waited, at the mean price of an accelerator-hour. */
+function waitingOf(waits: readonly TeamWait[], { microUsd, meteredMicroUsd, hours }: CostTotal): Waiting {
   const sum = waits.reduce((all, { acceleratorHours }) => all + acceleratorHours, 0);
   return {
     accelerator_hours: sum,
-    usd: hours > 0 ? (sum * usd(microUsd)) / hours : null,
+    usd: hours > 0 ? (sum * usd(microUsd - meteredMicroUsd)) / hours : null,
     by_team: waits.map(({ team, acceleratorHours }) => ({ team, accelerator_hours: acceleratorHours })),
   };
 }

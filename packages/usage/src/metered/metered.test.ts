@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { HourlyRows } from "../bill/charges.ts";
 import { priceBook, priceDocument } from "../prices/price-documents.ts";
 import { costAnswer } from "../report/cost-answer.ts";
+import { costChanges } from "../report/cost-changes.ts";
+import { CostReport } from "../report/cost-report.ts";
 import { GatewayUsage, type GatewayRecord } from "./gateway-usage.ts";
 import { StoreFold } from "./store-fold.ts";
 
@@ -166,4 +168,16 @@ it("lists the newest days of many lines, and of a day the most expensive, and co
   expect([0, 1, 2].map((day) => ofDay(day).length)).toEqual([0, 2_000, 3_000]);
   expect(Math.min(...ofDay(1))).toBe(1_000);
   expect(total.microUsd).toBe((3 * (3_000 * 2_999)) / 2);
+});
+
+it("changes no price of an accelerator-hour", () => {
+  const report = new CostReport("day", ["team"]);
+  const usage = new GatewayUsage();
+  usage.add(record({ atMs: DAY_MS }));
+  for (const line of usage.lines(range, book)) report.addMetered(line);
+  const [tokens] = report.totals();
+  if (tokens === undefined) throw new Error("the tokens have a price");
+  const held = { ...tokens, periodStartMs: 0, microUsd: 1_000, meteredMicroUsd: 0, hours: 1 };
+  const both = { ...tokens, microUsd: tokens.microUsd + 1_000, hours: 1 };
+  expect(costChanges([held, both])?.changes).toMatchObject([{ beforeMicroUsd: 1_000, pricePart: 0 }]);
 });

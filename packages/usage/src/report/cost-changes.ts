@@ -46,5 +46,6 @@ export function costChanges(totals: readonly CostTotal[]): CostChanges | undefin
 }
 
 function priceOf(total: CostTotal | undefined): number | undefined {
-  return total === undefined || total.hours === 0 || total.microUsd === 0 ? undefined : total.microUsd / total.hours;
+  const microUsd = total === undefined ? 0 : total.microUsd - total.meteredMicroUsd;
+  return total === undefined || total.hours === 0 || microUsd === 0 ? undefined : microUsd / total.hours;
 }

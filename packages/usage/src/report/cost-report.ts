@@ -43,6 +43,8 @@ export interface CostTotal {
   lostMicroUsd: number;
   /** The part of `microUsd` for capacity that was paid and that nobody held. */
   unusedMicroUsd: number;
+  /** The part of `microUsd` for storage and tokens, which have no accelerator time. */
+  meteredMicroUsd: number;
   hours: number;
   usedHours: number;
   kwh: number;
@@ -81,6 +83,7 @@ export class CostReport {
     for (const sum of [total, this.#whole]) {
       sum.microUsd += line.microUsd;
       sum.usedMicroUsd += line.microUsd;
+      sum.meteredMicroUsd += line.microUsd;
     }
   }
 
@@ -110,6 +113,7 @@ const emptyTotal = (startMs: number, group: readonly string[]): CostTotal => ({
   evictedMicroUsd: 0,
   lostMicroUsd: 0,
   unusedMicroUsd: 0,
+  meteredMicroUsd: 0,
   hours: 0,
   usedHours: 0,
   kwh: 0,
