@@ -25,15 +25,15 @@ export class AttemptStore {
 
   /**
    * Creates missing directories. Throws if nothing can be written. `keyFile`: where the key is, if not beside the
-   * records.
+   * records. `mode`: of the directory of all attempts. It never changes in between: jobs of other users write records below it.
    */
-  constructor(homeDir: string, onProblem: (message: string) => void, keyFile?: string) {
+  constructor(homeDir: string, onProblem: (message: string) => void, keyFile?: string, mode: 0o700 | 0o711 = 0o700) {
     this.homeDir = homeDir;
     this.attemptsDir = attemptsDirOf(homeDir);
     this.workRoot = workRootOf(homeDir);
     this.requestRoot = requestRootOf(homeDir);
-    makeDurableDirectory(this.attemptsDir, 0o700);
-    chmodSync(this.attemptsDir, 0o700);
+    makeDurableDirectory(this.attemptsDir, mode);
+    chmodSync(this.attemptsDir, mode);
     for (const directory of [claimsDirOf(homeDir), this.requestRoot]) makeDurableDirectory(directory, 0o700);
     this.#key = loadKey(keyFile ?? path.join(this.attemptsDir, KEY_FILE), () => {
       const known = this.names().length;

@@ -12,6 +12,8 @@ export function supervisorLastWords({ supervisorLog }: AttemptFiles): string {
   try {
     const opened = openSync(supervisorLog, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     text = withFile(opened, (file) => {
+      // The user of a job could have put a hard link to a file of someone else in its place.
+      if (fstatSync(file).nlink > 1) return "";
       const last = Buffer.alloc(4 * LAST_WORDS_MAX);
       const read = readSync(file, last, 0, last.length, Math.max(0, fstatSync(file).size - last.length));
       return last.toString("utf8", 0, read).trim();

@@ -160,6 +160,8 @@ function keepDirectory(target: string, within: Above, owner: FileOwner | null): 
     throw error;
   }
   try {
+    // The name could have come to lead to a directory of someone else, who must not lose it.
+    if (!belongsTo(fstatSync(directory).uid, within)) return false;
     fchmodSync(directory, 0o700);
     inheritOwner(directory, owner ?? within.above);
   } finally {

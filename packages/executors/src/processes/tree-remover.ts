@@ -37,8 +37,9 @@ export class TreeRemover {
       const batch = this.#waiting.splice(0, BATCH_MAX);
       const paths = batch.flatMap((each) => each.paths);
       let problem = await runTool("rm", ["-rf", "--one-file-system", "--", ...paths]);
-      // A job may have taken its own permissions on a directory away.
-      if (problem !== null) {
+      // A job may have taken its own permissions on a directory away. They do not stop root, and chmod as root could be led through a
+      // link that a job of another user puts in the place of a directory meanwhile.
+      if (problem !== null && process.getuid?.() !== 0) {
         await runTool("chmod", ["-R", "u+rwX", "--", ...paths]);
         problem = await runTool("rm", ["-rf", "--one-file-system", "--", ...paths]);
       }

@@ -282,14 +282,14 @@ class SlurmExecutor implements Executor {
 
   /** Throws if Slurm does not answer, or if its answers contradict each other: they say nothing about nodes then. */
   async #readCluster(): Promise<Cluster> {
-    const { partitions } = this.#options.settings;
+    const { partitions, passDrains } = this.#options.settings;
     const [nodes, listed, topology] = await Promise.all([
       this.#commands.show("node"),
       this.#commands.show("partition"),
       this.#commands.show("topology").catch(noTopology),
     ]);
     const answers = { nodes, partitions: listed, topology };
-    const cluster = readCluster(answers, this.id, partitions ?? null, this.#drainMark);
+    const cluster = readCluster(answers, this.id, partitions ?? null, passDrains ? this.#drainMark : null);
     this.#cluster = cluster;
     return cluster;
   }
@@ -336,9 +336,11 @@ function openStore(options: SlurmExecutorOptions, onProblem: (message: string) =
     makeDurableDirectory(stateDir, 0o700);
     const mark = new DirectoryMark(settings.directory, stateDir);
     mark.check();
-    const store = new AttemptStore(settings.directory, onProblem, path.join(stateDir, "records-key"));
+    const hasUsers = settings.userRule !== "controlPlane";
+    const keyFile = path.join(stateDir, "records-key");
+    const store = new AttemptStore(settings.directory, onProblem, keyFile, hasUsers ? 0o711 : 0o700);
     mark.make();
-    if (settings.userRule !== "controlPlane") openToUsers(settings.directory);
+    if (hasUsers) openToUsers(settings.directory);
     return store;
   } catch (error) {
     if (error instanceof OperationalError) throw error;

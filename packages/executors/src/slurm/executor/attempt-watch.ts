@@ -7,7 +7,7 @@ import { watch } from "node:fs";
 import type { AttemptId, LossCause, NodeId } from "@headroom/model";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
-import type { GangPart } from "../../job-protocol/attempt-records.ts";
+import type { GangPart, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { supervisorLastWords } from "../../job-protocol/supervisor-words.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
 import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
@@ -199,7 +199,7 @@ export class AttemptWatch {
       watched.isRunningTold = true;
       reporter.tell({ kind: "attemptRunning", attemptId: watched.attemptId });
     }
-    watched.progress ??= new ProgressReports(watched.files, launch, reporter, watched.isAdopted);
+    watched.progress ??= progressOf(watched, launch, reporter);
     await watched.progress.tellDue();
   }
 
@@ -210,7 +210,7 @@ export class AttemptWatch {
     if (exit.kind === "exited" || ran) {
       if (!watched.isRunningTold) reporter.tell({ kind: "attemptRunning", attemptId });
       watched.isRunningTold = true;
-      if (launch !== null) watched.progress ??= new ProgressReports(files, launch, reporter, watched.isAdopted);
+      if (launch !== null) watched.progress ??= progressOf(watched, launch, reporter);
       await watched.progress?.tellRest();
     }
     if (this.#isClosed || this.#ended.has(name)) return;
@@ -356,6 +356,13 @@ export class AttemptWatch {
     this.#setup.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
+
+/** The user of a job can forge its records, so reports are for the attempt with this name, whatever the record of the launch says. */
+export const progressOf = (
+  { files, attemptId, isAdopted }: Pick<WatchedJob, "files" | "attemptId" | "isAdopted">,
+  launch: LaunchRecord,
+  reporter: Reporter,
+): ProgressReports => new ProgressReports(files, { ...launch, attemptId }, reporter, isAdopted);
 
 function claimOf(files: AttemptFiles): Claim {
   const claim = files.readIfSound("claim.json");

@@ -20,6 +20,7 @@ import type { SlurmCommands } from "../commands/slurm-commands.ts";
 import type { SlurmSettings } from "../settings.ts";
 import type { AttemptWatch } from "./attempt-watch.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
+import { runAsOf } from "./job-owners.ts";
 import { writeSecret } from "./secret-file.ts";
 import type { WatchedJob } from "./slurm-attempt.ts";
 import type { NodeShare, SubmissionUser } from "./submission.ts";
@@ -42,9 +43,9 @@ export interface JobLauncherSetup {
   readonly stateDir: string;
   readonly log: LogLimits;
   readonly watch: AttemptWatch;
-  /** Nodes of the last inventory; the inventory is read if there is none. */
   /** Called when the launch of an attempt is recorded. */
   readonly onRecorded: (name: string) => void;
+  /** Nodes of the last inventory; the inventory is read if there is none. */
   readonly nodes: () => Promise<ReadonlyMap<NodeId, ClusterNode>>;
   /** Absent: no stores are declared. */
   readonly stores?: ReadingRules | undefined;
@@ -176,7 +177,7 @@ export class JobLauncher {
   #userOf(files: AttemptFiles, { spec }: LaunchGang): SubmissionUser | null {
     try {
       const account = accountName(spec.team, this.#setup.settings);
-      return { runAs: files.read("launch.json")?.runAs ?? null, account };
+      return { runAs: runAsOf(files), account };
     } catch (error) {
       if (!(error instanceof RefusedGang)) throw error;
       voidAttempt(files, `${error.message}.`, error.lossCause);
@@ -190,7 +191,7 @@ export class JobLauncher {
     const launch = files.read("launch.json");
     if (launch === null || !files.create("claim.json", { kind: "void", detail: reason })) return;
     // Root must not write logs in directories that the user of a job can exchange for links.
-    if (launch.runAs !== undefined) {
+    if (runAsOf(files) !== null) {
       recordLost(files, { detail: `Slurm refused the job: ${reason}.`, cause: "records" });
       return this.#setup.watch.notice(files.key.name);
     }

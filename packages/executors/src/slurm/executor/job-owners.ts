@@ -1,9 +1,24 @@
 /**
- * The users of the jobs of this executor. They are in the records of the attempts, which were written before the jobs were submitted:
- * a job of another user with the same name is none of an attempt.
+ * The users of the jobs of this executor: the owners of the directories of the attempts, which root has handed over before the jobs were
+ * submitted. A job of another user with the same name is none of an attempt. Records do not say whose job it is: they are authentic for
+ * the user of the attempt, who would become root, or anyone, with a record of another user.
  */
+import { lstatSync } from "node:fs";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import type { FileOwner } from "../../job-protocol/untrusted-files.ts";
 import type { JobOwners } from "../commands/slurm-commands.ts";
+
+/**
+ * The user as whom an attempt runs. Only root can change the owner of its directory, or put another one in its place. `null`: the user
+ * of this process. Throws if there is no such directory.
+ */
+export function runAsOf({ recordsDir }: AttemptFiles): FileOwner | null {
+  const stat = lstatSync(recordsDir);
+  if (!stat.isDirectory()) throw new Error(`${recordsDir} is not a directory`);
+  const { uid, gid } = stat;
+  return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : null;
+}
 
 export class RecordedOwners implements JobOwners {
   readonly #store: AttemptStore;
@@ -26,12 +41,21 @@ export class RecordedOwners implements JobOwners {
     return this.#uids;
   }
 
-  /** Reads whose job it is from the record of the launch. */
+  /** Reads whose job it is. */
   note(name: string): void {
-    const uid = this.#store.files(name).readIfSound("launch.json")?.runAs?.uid;
-    if (uid === undefined) return;
+    const uid = this.#uidIn(name);
+    if (uid === null) return;
     this.#byName.set(name, uid);
     this.#uids.add(uid);
+  }
+
+  /** `null`: that of this process, or the directory of the attempt is being removed. */
+  #uidIn(name: string): number | null {
+    try {
+      return runAsOf(this.#store.files(name))?.uid ?? null;
+    } catch {
+      return null;
+    }
   }
 
   forget(name: string): void {

@@ -90,7 +90,9 @@ async function findUser(name: string): Promise<SystemUser | null> {
   // 2: the key was not found (getent(1)).
   if (code === 2) return null;
   const [found = "", , uid = "", gid = "", , home = "", shell = ""] = stdout.trim().split("\n")[0]?.split(":") ?? [];
-  if (code !== 0 || found !== name || !/^\d+$/.test(uid) || !/^\d+$/.test(gid))
+  // Directory services that ignore case answer with the name of the user in their own spelling.
+  if (code === 0 && found !== "" && found !== name) return null;
+  if (code !== 0 || found === "" || !/^\d+$/.test(uid) || !/^\d+$/.test(gid))
     throw new Error(`getent passwd ${name} did not answer (exit code ${code})`);
   return { name, uid: Number(uid), gid: Number(gid), home: home || "/", shell: shell || "/bin/sh" };
 }
