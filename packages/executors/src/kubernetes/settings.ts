@@ -9,7 +9,9 @@ const nameRule = z
   .regex(
     /^(?:[a-z0-9-]|\{team\}|\{user\})+$/,
     "lower-case letters, digits and '-'; {team} stands for the team, {user} for the submitter",
-  );
+  )
+  // The team a and the user b-c would have the names of the team a-b and the user c.
+  .refine((rule) => !(rule.includes("{team}") && rule.includes("{user}")), "name {team} or {user}, not both");
 const labelName = z.string().regex(/^[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?$/, "the name of a label");
 const labels = z.record(labelName, z.string().max(63));
 
@@ -49,7 +51,7 @@ export const kubernetesSettings = z.strictObject({
   }),
   namespace: nameRule.default("headroom").meta({
     description:
-      "Namespace of the pods. `{team}` stands for the team, so that `ml-{team}` is a namespace for each team. The namespaces must exist.",
+      "Namespace of the pods. `{team}` stands for the team, so that `ml-{team}` is a namespace for each team: `ml-lab--nlp` for `lab/nlp`. Teams with other than lower-case letters, digits and single `-` are refused. The namespaces must exist.",
   }),
   namespaces: z.record(z.string().min(1).max(1_024), nameRule).optional().meta({
     description:

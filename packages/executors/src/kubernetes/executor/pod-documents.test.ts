@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { attemptId, nodeId, poolName, teamName, workloadId } from "@headroom/model";
 import type { GangSpec, LaunchGang } from "@headroom/model";
 import { describe, expect, it } from "vitest";
+import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { KubernetesFleetNode } from "../fleet/cluster-nodes.ts";
 import { kubernetesSettings } from "../settings.ts";
 import { podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts";
@@ -28,7 +29,7 @@ function launchOf(
     spec: {
       kind: "train",
       name: "llm",
-      team: teamName("Vision Lab"),
+      team: teamName("vision/lab"),
       run: "echo $RANK $(HOSTNAME)",
       dir: null,
       env: {},
@@ -70,8 +71,10 @@ const plan = (launch: LaunchGang, settings: object = {}) => ({
   settings: kubernetesSettings.parse({ defaultImage: "pytorch", namespace: "ml-{team}", ...settings }),
 });
 
-const placeOf = (settings: object, actor = "tester") => {
-  const [pod] = podDocuments(plan({ ...launchOf(1), actor }, settings)) as unknown as readonly {
+const placeOf = (settings: object, actor = "tester", team?: string) => {
+  const launch = { ...launchOf(1), actor };
+  const named = team === undefined ? launch : { ...launch, spec: { ...launch.spec, team: teamName(team) } };
+  const [pod] = podDocuments(plan(named, settings)) as unknown as readonly {
     metadata: { namespace: string };
     spec: { serviceAccountName?: string };
   }[];
@@ -80,19 +83,49 @@ const placeOf = (settings: object, actor = "tester") => {
 
 describe("the submitter of an attempt", () => {
   it("becomes a service account, and the team a namespace, by the rules of the executor", () => {
-    expect(placeOf({ serviceAccount: "u-{user}" })).toEqual(["ml-vision-lab", "u-tester"]);
-    expect(placeOf({ namespaces: { "*": "other", "Vision Lab": "vision" } })).toEqual(["vision", undefined]);
+    expect(placeOf({ serviceAccount: "u-{user}" })).toEqual(["ml-vision--lab", "u-tester"]);
+    expect(placeOf({ namespaces: { "*": "other", vision: "v" } })).toEqual(["v", undefined]);
     const table = { serviceAccounts: { "a@b.org": "ab" } };
-    expect(placeOf({ ...table, serviceAccount: "guest" }, "a@b.org")).toEqual(["ml-vision-lab", "ab"]);
-    expect(placeOf({ ...table, serviceAccount: "guest" })).toEqual(["ml-vision-lab", "guest"]);
+    expect(placeOf({ ...table, serviceAccount: "guest" }, "a@b.org")).toEqual(["ml-vision--lab", "ab"]);
+    expect(placeOf({ ...table, serviceAccount: "guest" })).toEqual(["ml-vision--lab", "guest"]);
   });
 
   it.each([
     [{ serviceAccount: "{user}" }, "Alice", "the submitter Alice is no name of Kubernetes"],
     [{ serviceAccounts: { alice: "a" } }, "bob", "the submitter bob has no service account"],
-    [{ namespaces: { nlp: "nlp" } }, "bob", "the team Vision Lab has no namespace"],
+    [{ namespaces: { nlp: "nlp" } }, "bob", "the team vision/lab has no namespace"],
   ])("is refused if %j does not map it: %s", (settings, actor, reason) => {
     expect(() => placeOf(settings, actor)).toThrow(reason);
+  });
+});
+
+describe("a team in a rule", () => {
+  it("has a name of its own, or is refused", () => {
+    const long = "x".repeat(60);
+    const teams = [
+      "lab/nlp",
+      "lab-nlp",
+      "lab.nlp",
+      "lab_nlp",
+      "Lab-nlp",
+      "lab--nlp",
+      "lab-/nlp",
+      `${long}/a`,
+      `${long}/b`,
+    ];
+    const names = teams.map((team) => {
+      try {
+        return placeOf({}, "tester", team)[0] ?? "";
+      } catch (error) {
+        return error instanceof RefusedGang ? `refused ${team}` : "";
+      }
+    });
+    expect(names.slice(0, 2)).toEqual(["ml-lab--nlp", "ml-lab-nlp"]);
+    expect(names.slice(2)).toEqual(teams.slice(2).map((team) => `refused ${team}`));
+  });
+
+  it("does not stand beside a submitter", () => {
+    expect(kubernetesSettings.safeParse({ serviceAccount: "{team}-{user}" }).success).toBe(false);
   });
 });
 
@@ -102,7 +135,7 @@ describe("the pods of an attempt", () => {
     expect(second).toMatchObject({
       metadata: {
         name: `${identity.base}-1`,
-        namespace: "ml-vision-lab",
+        namespace: "ml-vision--lab",
         labels: { "headroom.dev/installation": "i1", "headroom.dev/rank": "1" },
         annotations: { "headroom.dev/attempt-id": "w12.1", "headroom.dev/sequence": "7" },
         finalizers: ["headroom.dev/exit-record"],
@@ -111,7 +144,7 @@ describe("the pods of an attempt", () => {
         schedulerName: "headroom",
         restartPolicy: "Never",
         terminationGracePeriodSeconds: 2,
-        serviceAccountName: "vision-lab",
+        serviceAccountName: "vision--lab",
         hostname: `${identity.base}-1`,
         subdomain: identity.base,
         containers: [

@@ -30,12 +30,6 @@ function slug(text: string, max: number): string {
   return plain.slice(0, max).replaceAll(/^-+|-+$/g, "") || "x";
 }
 
-const TEAM_MAX = 40;
-
-/** A name by a rule in which `{team}` stands for the team. */
-export const nameByRule = (rule: string, team: string): string =>
-  rule.replaceAll("{team}", slug(team, TEAM_MAX)).slice(0, 63);
-
 export interface PodIdentity {
   readonly base: string;
   readonly installation: string;

@@ -18,7 +18,7 @@ const TIDY_MS = 2_000;
 /** Calls of one round, so that thousands of ended pods do not hold up the work. */
 const CALLS_MAX = 50;
 const GRACE_SECONDS = 30;
-/** Time in ms after which an ignored deletion is repeated. */
+/** Time in ms after which a deletion that was accepted and has not happened is repeated. */
 const REPEAT_MS = 60_000;
 
 export interface TidierSetup {
@@ -100,8 +100,9 @@ export class PodTidier {
     const isRecent = performance.now() - (this.#deletedAtMs.get(key) ?? -Infinity) < REPEAT_MS;
     const isDeleted = pod.metadata.deletionTimestamp !== undefined;
     if (isDue && !isRecent && !(isDeleted && over)) {
-      this.#deletedAtMs.set(key, performance.now());
-      await this.#actions.remove(pod, over ? 0 : GRACE_SECONDS);
+      const { kind } = await this.#actions.remove(pod, over ? 0 : GRACE_SECONDS);
+      // Without a sound answer the next round tries again.
+      if (kind !== "unknown") this.#deletedAtMs.set(key, performance.now());
       await this.#removeService(pod);
       return 2;
     }

@@ -5,7 +5,6 @@
 import type { LaunchGang } from "@headroom/model";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { KubernetesSettings } from "../settings.ts";
-import { nameByRule } from "./pod-names.ts";
 
 type Launch = Pick<LaunchGang, "actor" | "spec">;
 
@@ -42,10 +41,27 @@ export function serviceAccountOf(
   );
 }
 
+/**
+ * Throws a `RefusedGang` if the rule gives no name of Kubernetes. No two teams, or two submitters, have one name by a rule: what would have
+ * to be changed or cut is refused.
+ */
 export function byRule(rule: string, { actor, spec }: Launch): string {
   if (rule.includes("{user}") && !LABEL.test(actor))
     throw new RefusedGang(
       `the submitter ${actor} is no name of Kubernetes (lower-case letters, digits and '-'). Add ${actor} to serviceAccounts of the executor`,
     );
-  return nameByRule(rule.replaceAll("{user}", actor), spec.team);
+  const name = rule.replaceAll("{user}", actor).replaceAll("{team}", () => teamLabel(spec.team));
+  if (LABEL.test(name)) return name;
+  throw new RefusedGang(
+    `${rule} gives ${name} for the team ${spec.team}, which is no name of Kubernetes (at most 63 lower-case letters, digits and '-'). List the team in namespaces of the executor, or change the rule`,
+  );
+}
+
+/** Teams as parts of names: `lab/nlp` is `lab--nlp`, which no other team is. */
+function teamLabel(team: string): string {
+  const segments = team.split("/");
+  if (segments.every((each) => LABEL.test(each) && !each.includes("--"))) return segments.join("--");
+  throw new RefusedGang(
+    `the team ${team} is no part of a name of Kubernetes (lower-case letters, digits and single '-'), and a changed name could be that of another team. List the team in namespaces of the executor, and use no {team} in its other rules`,
+  );
 }
