@@ -122,6 +122,18 @@ const environmentCases: ConformanceCase[] = [
     },
   },
   {
+    name: "variables of a workload reach every worker as they are, whatever their names",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const env = { i: "one", go: "two", n: "three" };
+      const launch = world.launch('echo "$i $go $n"', { accelerators: ["0", "1"], env });
+      executor.perform(launch);
+      await observer.exits(launch.attemptId);
+      for (const worker of [0, 1])
+        assert.equal(await readText(executor, launch.attemptId, { worker }), "one two three\n");
+    },
+  },
+  {
     name: "checkpoints of a workload outlive its attempts, and a directory of its own choice is respected",
     async run(world) {
       const { executor, observer } = world.watched();

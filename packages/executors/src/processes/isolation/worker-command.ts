@@ -19,7 +19,7 @@ export interface WorkerCommand {
  * So a worker whose supervisor died before recording it never runs. If the working directory cannot be entered, the
  * worker ends with exit code 127, and its log contains the shell's message.
  */
-const WAIT = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127';
+const WAIT = 'IFS= read -r HEADROOM_GATE <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127';
 const GATE = `${WAIT}; exec /bin/sh -c "$2"`;
 /** In a sandbox, the gate first states on descriptor 6 that the sandbox stands. */
 const STANDS = "echo >&6; exec 6>&-";
@@ -28,9 +28,10 @@ const FIRST_GATE = `${STANDS}; ${GATE}`;
  * The gate of the other workers of a gang in sandboxes. Each sandbox counts its processes from 1, so the commands of all
  * workers would have one process id. torchrun, among others, knows the agents of a rendezvous by host name and process id,
  * and would take them for one. This gate stays as the first process of its sandbox, starts as many processes as its last
- * argument says, and then the command. Its exit code is that of the command, which is 128 + n after signal n.
+ * argument says, and then the command. It uses no variable, because the worker could have one of that name. Its exit code is that of
+ * the command, which is 128 + n after signal n.
  */
-const LATER_GATE = `${STANDS}; ${WAIT}; i=0; while [ "$i" -lt "$3" ]; do (:); i=$((i + 1)); done; /bin/sh -c "$2"; exit $?`;
+const LATER_GATE = `${STANDS}; ${WAIT}; while [ "$3" -gt 0 ]; do (:); set -- "$1" "$2" "$(($3 - 1))"; done; /bin/sh -c "$2"; exit $?`;
 /** Process ids repeat after this many workers, so that large gangs on one machine do not start ever more processes. */
 const DISTINCT_PIDS = 512;
 /** Enters control groups and executes the rest. It uses no variable: variables would change the worker's environment. */
