@@ -51,6 +51,18 @@ it.for([
   expect(() => refuseInputs(gang, stores)).toThrow(message);
 });
 
+it.for([
+  "/srv/vault/a",
+  "file:///srv/x/../vault/a",
+  "file:///srv//vault/a",
+  "file:///srv/%76ault/a",
+  "file:/srv/vault/a",
+  "FILE:///srv/vault/a",
+  "file://localhost/srv/vault/a",
+])("knows the store by %s too", (input) => {
+  expect(() => refuseInputs(launch("nlp", undefined, { inputs: [input] }), stores)).toThrow("has data with rules");
+});
+
 it("lets work with the rule read", () => {
   expect(() =>
     refuseInputs(
