@@ -73,7 +73,7 @@ export function drillTotals(
     work: work.slice(0, WORK_SHOWN_MAX),
     interruptedCount: work.length,
     waitingCount: work.filter(({ againAtMs }) => againAtMs === null).length,
-    slowestMs: Math.max(0, ...work.map(({ atMs, againAtMs }) => (againAtMs ?? atMs) - atMs)),
+    slowestMs: work.reduce((slowest, { atMs, againAtMs }) => Math.max(slowest, (againAtMs ?? atMs) - atMs), 0),
     lostAcceleratorMs: sum((each) => each.lostAcceleratorMs),
     lostMicroUsd: sum((each) => each.lostMicroUsd),
   };

@@ -96,7 +96,7 @@ export class DrillService {
       newDrill(state, { request, expected, caller, nowMs: nowMs(), id: this.#nextId(state) }),
     );
     const { drill } = stored;
-    // The record comes first: a process that dies between both leaves a drill without a window, which ends at its time.
+    // The record comes first: a process that dies between both leaves a drill without a window, which the next start ends.
     this.#keep([...this.#drills, stored].slice(-DRILLS_MAX));
     try {
       await this.#command({ ...caller, ...windowOf(drill) });
@@ -145,8 +145,12 @@ export class DrillService {
   }
 
   #change(id: string, changes: Partial<Drill>): void {
-    this.#keep(
-      this.#drills.map((each) => (each.drill.id === id ? { ...each, drill: { ...each.drill, ...changes } } : each)),
+    this.#keep(this.#changed(id, changes));
+  }
+
+  #changed(id: string, changes: Partial<Drill>): readonly StoredDrill[] {
+    return this.#drills.map((each) =>
+      each.drill.id === id ? { ...each, drill: { ...each.drill, ...changes } } : each,
     );
   }
 
@@ -162,22 +166,44 @@ export class DrillService {
     this.#following.set(id, following);
   }
 
-  /** Folds the events after the drill's beginning. A restart folds them again. */
+  /**
+   * Folds the events after the drill's beginning. A restart folds them again, so the file is written only when the drill has
+   * ended or is settled.
+   */
   async #observe({ drill, sequence, running, hit }: StoredDrill): Promise<void> {
-    const { id } = drill;
+    const { id, window } = drill;
     const observation = new Observation(drill, running, new Map(hit));
-    for await (const { event } of this.#options.driver.events(sequence + 1, this.#closing.signal)) {
-      if (!observation.take(event)) continue;
-      const { phase } = this.find(id);
-      // The request that cancels a drill names its user; the window that ends by itself has none.
-      const isEnded = phase === "running" && observation.endedAtMs !== null;
-      this.#change(id, {
-        observed: observation.result(),
-        ...(isEnded ? { phase: observation.endedBy === null ? "returned" : "cancelled" } : {}),
-        ...(isEnded ? { endedAtMs: observation.endedAtMs, endedBy: observation.endedBy } : {}),
-      });
-      if (observation.isSettled) return;
+    const { head, isWithoutWindow } = await this.#options.driver.read(({ state }) => ({
+      head: state.sequence,
+      isWithoutWindow: !state.calendar.has(window),
+    }));
+    const isLost = (at: number): boolean =>
+      isWithoutWindow && at >= head && observation.endedAtMs === null && this.find(id).phase === "running";
+    if (isLost(sequence)) return this.#loseWindow(id);
+    for await (const { event, sequence: at } of this.#options.driver.events(sequence + 1, this.#closing.signal)) {
+      const isChanged = observation.take(event);
+      if (isChanged) this.#observed(id, observation);
+      if (isLost(at)) return this.#loseWindow(id);
+      if (isChanged && observation.isSettled) return;
     }
+  }
+
+  #observed(id: string, observation: Observation): void {
+    const { endedAtMs, endedBy, isSettled } = observation;
+    // The request that cancels a drill names its user; the window that ends by itself has none.
+    const isEnded = this.find(id).phase === "running" && endedAtMs !== null;
+    const ended = { phase: endedBy === null ? "returned" : "cancelled", endedAtMs, endedBy } as const;
+    const drills = this.#changed(id, { observed: observation.result(), ...(isEnded ? ended : {}) });
+    if (isEnded || isSettled) this.#keep(drills);
+    else this.#drills = drills;
+  }
+
+  /** The journal has no window of the drill, and no end of one: the process died before it was recorded. No node was taken. */
+  #loseWindow(id: string): void {
+    const { observed } = this.find(id);
+    this.#options.log.warn(`Drill ${id} has no window in the calendar, and is over.`);
+    const endedAtMs = this.#options.nowMs();
+    this.#change(id, { phase: "returned", endedAtMs, observed: { ...observed, isSettled: true } });
   }
 }
 
@@ -202,9 +228,11 @@ class Observation {
     this.#lastAtMs = event.atMs;
     switch (event.kind) {
       case "attemptStopRequested":
-      case "attemptEnded":
+      case "attemptEnded": {
+        const isWatched = this.#interruptions.isRunning(event.attemptId);
         this.#interruptions.take(event);
-        return event.kind === "attemptEnded";
+        return isWatched && event.kind === "attemptEnded";
+      }
       case "gangPlaced": {
         const { workloadId, task, atMs, workers } = event;
         this.#interruptions.launched(
@@ -232,6 +260,7 @@ class Observation {
   get isSettled(): boolean {
     if (this.endedAtMs === null) return false;
     if (this.#lastAtMs > this.endedAtMs + WATCHED_AFTER_MS) return true;
+    if (this.#interruptions.isStopping) return false;
     return [...this.#interruptions.byWorkload].every(([id, { againAtMs }]) => againAtMs !== null || this.#over.has(id));
   }
 

@@ -1,3 +1,5 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
@@ -87,4 +89,51 @@ describe("drills", () => {
     await live.client.stopWorkload(workloadId);
     await live.close();
   });
+
+  it("count work that stops after the window has ended", async () => {
+    const home = temporaryHome();
+    onTestFinished(() => removeHome(home));
+    const live = await startTwoNodes(home);
+    const run = "trap '' TERM; while true; do sleep 0.1; done";
+    const { workloadId } = await live.client.submitWorkload({
+      kind: "train",
+      name: "t",
+      run,
+      gang,
+      graceTimeoutMs: 4_000,
+    });
+    await expect.poll(async () => (await live.client.getWorkload(workloadId)).attempts.at(-1)?.phase).toBe("running");
+    const { id } = await live.client.startDrill({ lose: [{ name: "r1" }], forMs: 1_000 });
+    await expect.poll(async () => (await live.client.getDrill(id)).observed.isSettled, { timeout: 30_000 }).toBe(true);
+    expect(await live.client.getDrill(id)).toMatchObject({
+      phase: "returned",
+      observed: { interruptedCount: 1, waitingCount: 0, work: [{ workloadId }] },
+    });
+    await live.client.stopWorkload(workloadId);
+    await live.close();
+  }, 60_000);
+
+  it("are over at the next start if the process died before their window was recorded", async () => {
+    const home = temporaryHome();
+    onTestFinished(() => removeHome(home));
+    let live = await startTwoNodes(home);
+    const { id } = await live.client.startDrill({ lose: [{ name: "r1" }], forMs: 60_000 });
+    const file = path.join(home, "drills.json");
+    const before = statSync(file).ino;
+    const { workloadId } = await live.client.submitWorkload({ kind: "train", name: "elsewhere", run: "true", gang });
+    await expect.poll(async () => (await live.client.getWorkload(workloadId)).phase).toBe("succeeded");
+    expect(statSync(file).ino, "work elsewhere writes no file").toBe(before);
+    await live.close();
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(`"drill-${id}"`, '"drill-d9"'));
+
+    live = await startLive(home, { local });
+    await expect
+      .poll(async () => await live.client.getDrill(id))
+      .toMatchObject({ phase: "returned", observed: { isSettled: true } });
+    await live.client.removeCalendarEntry(`drill-${id}`);
+    const next = await live.client.startDrill({ lose: [{ name: "r1" }], forMs: 60_000 });
+    expect(next).toMatchObject({ id: "d2", phase: "running" });
+    await live.client.cancelDrill("d2");
+    await live.close();
+  }, 60_000);
 });

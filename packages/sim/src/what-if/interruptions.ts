@@ -48,6 +48,16 @@ export class Interruptions {
     return this.#found;
   }
 
+  /** Whether an attempt that is asked to stop has not ended yet. */
+  get isStopping(): boolean {
+    return [...this.#running.values()].some(({ stopAtMs }) => stopAtMs !== null);
+  }
+
+  /** Whether the attempt runs since the beginning, and its end can be an interruption. */
+  isRunning(id: AttemptId): boolean {
+    return this.#running.has(id);
+  }
+
   take(event: Event): void {
     if (event.kind === "attemptStopRequested") {
       const attempt = this.#running.get(event.attemptId);

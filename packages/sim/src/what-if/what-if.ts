@@ -205,14 +205,7 @@ function returnOf(
   const inputs = loseNodes.flatMap((id): Input[] => {
     const known = state.nodes.get(nodeId(id));
     if (known === undefined || known.health === "lost") return [];
-    const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax } = known;
-    const optional = {
-      ...(labels === undefined ? {} : { labels }),
-      ...(workersMax === undefined ? {} : { workersMax }),
-    };
-    return [
-      { kind: "nodeSeen", node: { id: known.id, pool, fabric, acceleratorCount, coresMilli, memoryMib, ...optional } },
-    ];
+    return [{ kind: "nodeSeen", node: { ...nodeLike(known, 0), id: known.id } }];
   });
   return { afterMs, inputs };
 }
