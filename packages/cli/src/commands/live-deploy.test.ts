@@ -25,6 +25,12 @@ describe("deploy", () => {
       /^Chat \(w\d+\) cancelled: .* Start it again: headroom apply --rerun with this file$/m,
     );
     expect((await headroom([...apply, "--rerun"], at)).stderr).toMatch(/^started again: Chat \(w\d+\)$/m);
+    const after = await headroom([...apply, "--rerun"], at);
+    expect([after.code, after.stdout.includes("cancelled"), after.stderr.includes("started again")]).toEqual([
+      0,
+      false,
+      false,
+    ]);
     await headroom(["stop", "Chat"]);
   });
 });

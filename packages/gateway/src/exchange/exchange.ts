@@ -118,8 +118,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Called about once a second: timeouts, and a record of what long streams have used since the last one. */
   sweep(nowMs: number): void {
     for (const attempt of this.#attempts.toReversed()) attempt.sweep(nowMs);
-    const overdue = this.#phase === "held" ? this.#turn.overdue(nowMs) : undefined;
-    if (overdue !== undefined) return this.#refuse(overdue);
+    if (this.#phase === "held" && this.#turn.isOver(this.#routes, nowMs)) return this.goesOn(undefined);
     if (this.#phase !== "streaming" || !this.#checkpoints.take(nowMs, this.#tap?.outputCount ?? 0)) return;
     const record = this.#usageRecord("open", 200);
     this.limits.recorded(usedOf(record));
@@ -155,6 +154,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #waitsForTurn(): void {
+    this.#turn.sinceMs = this.#runtime.now();
     [this.#phase, this.#releaseHold] = ["held", () => this.#turn.end(undefined)];
   }
 
@@ -210,7 +210,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#routes.attemptCount++;
     this.#notes.push(attempt.note);
     this.#phase = "waiting";
-    const hedgeAfter = this.request.isBatch ? undefined : route.pool.config.hedgeAfter;
+    const isFilling = this.request.isBatch && route.pool.fair !== undefined;
+    const hedgeAfter = isFilling ? undefined : route.pool.config.hedgeAfter;
     const continuation = this.#continuation;
     const message = attemptMessage(this.request, { route, replica: start.placement.replica, continuation });
     if (hedgeAfter !== undefined && this.#hedgeTimer === undefined && continuation === undefined) {

@@ -40,6 +40,32 @@ const usageLines = ({ state }: TestGateway): string[] => {
     .filter((line) => line !== "");
 };
 
+const headers = { authorization: "Bearer little" };
+
+interface ShownBatch {
+  readonly status: string;
+  readonly request_counts: object;
+}
+
+/** Creates a batch of one line for team `little`. Returns its id. */
+async function lineOf({ url }: TestGateway): Promise<string> {
+  const body = { model: "m", messages: [{ role: "user", content: "one two" }] };
+  const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body };
+  const form = new FormData();
+  form.append("purpose", "batch");
+  form.append("file", new Blob([JSON.stringify(line)]), "lines.jsonl");
+  const file = (await (await fetch(`${url}/v1/files`, { method: "POST", headers, body: form })).json()) as {
+    id: string;
+  };
+  const batch = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+  const asked = { method: "POST", headers: { ...headers, "content-type": "application/json" } };
+  const created = await fetch(`${url}/v1/batches`, { ...asked, body: JSON.stringify(batch) });
+  return ((await created.json()) as { id: string }).id;
+}
+
+const batchOf = async ({ url }: TestGateway, id: string): Promise<ShownBatch> =>
+  (await (await fetch(`${url}/v1/batches/${id}`, { headers })).json()) as ShownBatch;
+
 describe("a pool with fair shares", () => {
   it("serves a team that comes later and sends less in turn with one that sent everything at once", async () => {
     const { gateway } = await start({ delayMs: 20 }, "concurrency: 1");
@@ -86,6 +112,39 @@ describe("a pool with fair shares", () => {
     expect(await first).toBe("left");
   });
 
+  /** A gateway with a pool `p` of one slot, and a pool `q` after it. */
+  async function startTwo(fair: string): Promise<{ first: MockUpstream; second: MockUpstream; gateway: TestGateway }> {
+    const [first, second] = [new MockUpstream({ delayMs: 60_000 }), new MockUpstream()];
+    for (const each of [first, second]) cleanups.push(() => each.kill().catch(() => undefined));
+    const pools =
+      `pools:\n  - { name: p, engine: vllm, replicas: ["${await first.start()}"], probe: { interval: 1s }, fair: { ${fair} } }\n` +
+      `  - { name: q, engine: vllm, replicas: ["${await second.start()}"] }\nmodels: [{ name: m, pools: [p, q] }]\n`;
+    const gateway = await testGateway(`${yamlOf("", "").split("pools:")[0]}${pools}`);
+    cleanups.push(() => gateway.stop());
+    return { first, second, gateway };
+  }
+
+  it.each([
+    ["the wait is over", "concurrency: 1, waitMax: 500ms", (): void => undefined],
+    [
+      "the pool has no replica any more",
+      "concurrency: 1, waitMax: 1h",
+      (first: MockUpstream) => (first.isHealthy = false),
+    ],
+  ])("goes to the next pool when %s", async (_, fair, change) => {
+    const { first, second, gateway } = await startTwo(fair);
+    const leaving = new AbortController();
+    const left = chat(gateway.url, {}, "much", leaving.signal).catch(() => "left");
+    await until(() => first.requestCount === 1);
+    const waiting = chat(gateway.url, {}, "little");
+    await until(async () => (await value(gateway, 'headroom_gateway_fair_waiting{name="p",kind="request"}')) === 1);
+    change(first);
+    expect((await waiting).status).toBe(200);
+    expect([first.requestCount, second.requestCount]).toEqual([1, 1]);
+    leaving.abort();
+    expect(await left).toBe("left");
+  });
+
   it("lets everybody go on when a new configuration has no queue", async () => {
     const { upstream, gateway } = await start({ delayMs: 1_500 }, "concurrency: 1");
     const first = chat(gateway.url, {}, "much");
@@ -97,38 +156,46 @@ describe("a pool with fair shares", () => {
 
   it("stops a line of a batch at once for a request, runs it again, and bills it once", async () => {
     const { upstream, gateway } = await start({ delayMs: 600 }, "concurrency: 1");
-    const headers = { authorization: "Bearer little" };
-    const body = { model: "m", messages: [{ role: "user", content: "one two" }] };
-    const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body };
-    const form = new FormData();
-    form.append("purpose", "batch");
-    form.append("file", new Blob([JSON.stringify(line)]), "lines.jsonl");
-    const file = (await (await fetch(`${gateway.url}/v1/files`, { method: "POST", headers, body: form })).json()) as {
-      id: string;
-    };
-    const batch = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
-    const created = (await (
-      await fetch(`${gateway.url}/v1/batches`, {
-        method: "POST",
-        headers: { ...headers, "content-type": "application/json" },
-        body: JSON.stringify(batch),
-      })
-    ).json()) as { id: string };
+    const id = await lineOf(gateway);
     await until(() => upstream.requestCount === 1);
     const asked = chat(gateway.url, {}, "much");
     await until(() => upstream.requestCount === 2);
     // The line left the replica before the request was answered.
     await until(() => upstream.cancelledCount === 1);
     expect((await asked).status).toBe(200);
-    const status = async (): Promise<{ status: string; request_counts: object }> =>
-      (await (await fetch(`${gateway.url}/v1/batches/${created.id}`, { headers })).json()) as Awaited<
-        ReturnType<typeof status>
-      >;
-    await until(async () => (await status()).status === "completed");
-    expect((await status()).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+    await until(async () => (await batchOf(gateway, id)).status === "completed");
+    expect((await batchOf(gateway, id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
     expect(await value(gateway, 'headroom_gateway_fair_lines_stopped_total{name="p"}')).toBe(1);
     await until(() => usageLines(gateway).length >= 2);
     expect(usageLines(gateway).filter((each) => each.includes('"little"'))).toHaveLength(1);
     expect(upstream.requestCount).toBe(3);
+  });
+
+  it("lets a batch end whose line finds no slot", async () => {
+    const { upstream, gateway } = await start({ delayMs: 60_000 }, "concurrency: 1, waitMax: 500ms");
+    const leaving = new AbortController();
+    const first = chat(gateway.url, {}, "much", leaving.signal).catch(() => "left");
+    await until(() => upstream.requestCount === 1);
+    const id = await lineOf(gateway);
+    await until(async () => (await value(gateway, 'headroom_gateway_fair_waiting{name="p",kind="line"}')) === 1);
+    await fetch(`${gateway.url}/v1/batches/${id}/cancel`, { method: "POST", headers });
+    await until(async () => (await batchOf(gateway, id)).status === "cancelled");
+    expect([upstream.requestCount, usageLines(gateway)]).toEqual([1, []]);
+    leaving.abort();
+    expect(await first).toBe("left");
+  });
+
+  it("lets a line go on when the pool is removed while it waits, with the new configuration", async () => {
+    const { upstream, gateway } = await start({ delayMs: 60_000 }, "concurrency: 1, waitMax: 1h");
+    const leaving = new AbortController();
+    const first = chat(gateway.url, {}, "much", leaving.signal).catch(() => "left");
+    await until(() => upstream.requestCount === 1);
+    const id = await lineOf(gateway);
+    await until(async () => (await value(gateway, 'headroom_gateway_fair_waiting{name="p",kind="line"}')) === 1);
+    upstream.options = {};
+    await gateway.reload(yamlOf(upstream.url, "").replace("name: p", "name: other").replace("[p]", "[other]"));
+    await until(async () => (await batchOf(gateway, id)).status === "completed");
+    leaving.abort();
+    expect(await first).toBe("left");
   });
 });

@@ -1,8 +1,9 @@
 /** The turn of a request in a pool whose requests wait in the gateway while its replicas are full (`fair`). */
 import type { FairTurn } from "../fairness/fair-queue.ts";
-import type { ApiError } from "../protocols/api-error.ts";
+import type { Pool } from "../replicas/pool.ts";
 import type { UsageRecord } from "../usage/record.ts";
 import type { PoolRoute } from "./model-route.ts";
+import type { RouteCursor } from "./route-cursor.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 
 /** Callbacks of the exchange whose turn it is. */
@@ -17,8 +18,9 @@ export class PoolTurn {
   readonly #request: ExchangeRequest;
   readonly #owner: TurnOwner;
   #turn: FairTurn | undefined;
-  #sinceMs = 0;
-  #waitMaxMs = 0;
+  #pool: Pool | undefined;
+  /** Time at which the wait began. */
+  sinceMs = 0;
 
   constructor(request: ExchangeRequest, owner: TurnOwner) {
     this.#request = request;
@@ -28,7 +30,9 @@ export class PoolTurn {
   /** `go`: it is the request's turn in the pool, or the pool has no queue. `full`: the queue has no room. */
   at({ pool }: PoolRoute, nowMs: number): "go" | "waits" | "full" {
     const { caller, endpoint, model, peek, bodyBytes, isBatch } = this.#request;
-    if (this.#turn !== undefined && this.#turn.queue === pool.fair) return "go";
+    // The end of an attempt can make a line give way before its next one.
+    if (this.#turn?.queue === pool.fair && this.#turn !== undefined)
+      return this.#turn.state === "waiting" ? "waits" : "go";
     this.end(undefined);
     const { fair } = pool;
     // Without a replica the request wakes the pool, or goes elsewhere. The others cost a replica nothing that matters.
@@ -45,16 +49,28 @@ export class PoolTurn {
       giveWay: () => this.#owner.givesWay(),
     });
     if (this.#turn === undefined) return "full";
-    this.#sinceMs = nowMs;
-    this.#waitMaxMs = isBatch ? Infinity : (pool.config.fair?.waitMax ?? Infinity);
+    this.#pool = pool;
     return this.#turn.state === "waiting" ? "waits" : "go";
   }
 
-  /** The error of a request that has waited for too long. */
-  overdue(nowMs: number): ApiError | undefined {
-    if (this.#turn?.state !== "waiting" || nowMs - this.#sinceMs < this.#waitMaxMs) return undefined;
-    const message = `The replicas of ${this.#request.model.name} were full for ${Math.round(this.#waitMaxMs / 1000)} s. Try again later.`;
-    return { kind: "overloaded", message, retryAfterMs: 1000 };
+  /**
+   * Whether a request stops waiting. Without replicas it goes on as if there were no queue. After `waitMax` it goes to the next
+   * pool; a line of a batch that none takes is tried again later, so that the others of its gateway go on, and so that it can end.
+   */
+  isOver(routes: RouteCursor, nowMs: number): boolean {
+    const pool = this.#pool;
+    if (pool === undefined || this.#turn?.state !== "waiting") return false;
+    const { allowedRegions } = this.#request.caller;
+    const { fair } = pool.config;
+    const isDeserted =
+      !pool.hasAvailable(nowMs, allowedRegions) && pool.backOffEndMs(nowMs, allowedRegions) === undefined;
+    const hasQueue = fair !== undefined && !isDeserted;
+    if (hasQueue && nowMs - this.sinceMs < fair.waitMax) return false;
+    this.end(undefined);
+    if (!hasQueue) return true;
+    routes.reason = "overloaded";
+    routes.advance();
+    return true;
   }
 
   /** `record`: what the request used; undefined if it reached no replica. */

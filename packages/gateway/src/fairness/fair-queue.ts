@@ -120,15 +120,18 @@ export class FairQueue {
     // A request that starts can end at once, and would start the next one inside this loop.
     if (this.#isPumping) return;
     this.#isPumping = true;
-    const { slots } = this.#bounds();
-    while (this.#runningCount < slots || (this.waitingCount > 0 && this.#freeSlot())) {
-      const turn = this.#requests.next() ?? this.#lines.next();
-      if (turn === undefined) break;
-      if (!turn.request.isBatch) this.#waitingBytes -= turn.request.bytes;
-      this.#run(turn);
-      turn.request.start();
+    try {
+      const { slots } = this.#bounds();
+      while (this.#runningCount < slots || (this.waitingCount > 0 && this.#freeSlot())) {
+        const turn = this.#requests.next() ?? this.#lines.next();
+        if (turn === undefined) break;
+        if (!turn.request.isBatch) this.#waitingBytes -= turn.request.bytes;
+        this.#run(turn);
+        turn.request.start();
+      }
+    } finally {
+      this.#isPumping = false;
     }
-    this.#isPumping = false;
   }
 
   #hasRoomForLine(slots: number): boolean {
