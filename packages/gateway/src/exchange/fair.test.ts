@@ -181,6 +181,7 @@ describe("a pool with fair shares", () => {
     await fetch(`${gateway.url}/v1/batches/${id}/cancel`, { method: "POST", headers });
     await until(async () => (await batchOf(gateway, id)).status === "cancelled");
     expect([upstream.requestCount, usageLines(gateway)]).toEqual([1, []]);
+    expect(await (await gateway.admin("/metrics")).text()).not.toMatch(/^headroom_gateway_requests_total.*"503"/m);
     leaving.abort();
     expect(await first).toBe("left");
   });

@@ -4,7 +4,7 @@ import type { Pool } from "../replicas/pool.ts";
 import type { UsageRecord } from "../usage/record.ts";
 import type { PoolRoute } from "./model-route.ts";
 import type { RouteCursor } from "./route-cursor.ts";
-import type { ExchangeRequest } from "./runtime.ts";
+import type { ExchangeRequest, ExchangeSummary } from "./runtime.ts";
 
 /** Callbacks of the exchange whose turn it is. */
 export interface TurnOwner {
@@ -85,4 +85,10 @@ export class PoolTurn {
     this.#turn?.end(tokens);
     this.#turn = undefined;
   }
+}
+
+/** Whether it is a line of a batch that found no slot. It has not failed, and does not count as a request. */
+export function isTriedAgain({ isBatch, model }: ExchangeRequest, { attempts, refusal }: ExchangeSummary): boolean {
+  if (!isBatch || attempts.length > 0 || refusal?.kind !== "overloaded") return false;
+  return model.ownRoutes.some(({ pool }) => pool.fair !== undefined);
 }

@@ -11,6 +11,7 @@ import type { BatchStore } from "../batches/store.ts";
 import { CollectTarget } from "../exchange/collect-target.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import { ExchangeList } from "../exchange/exchange-list.ts";
+import { isTriedAgain } from "../exchange/pool-turn.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
 import { HttpTarget, wholeResponse, type ResponseTarget } from "../exchange/target.ts";
 import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
@@ -445,7 +446,7 @@ export class Gateway implements ClientPort, Runtime {
   ended(exchange: Exchange, summary: ExchangeSummary): void {
     this.exchanges.remove(exchange);
     this.bodies.give(exchange.request.caller.team, exchange.translatedBytes);
-    this.#parts.metrics.observe(summary);
+    if (!isTriedAgain(exchange.request, summary)) this.#parts.metrics.observe(summary);
     observeLatencies(this.#parts.fleet.pools.get(summary.record.pool), summary);
     const { overflow, nanoUsd } = summary.record;
     if (overflow !== undefined) this.#parts.fleet.paid(overflow, nanoUsd);
