@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { removeHome, temporaryHome } from "../api/testing/live-control-plane.ts";
 import { TriggerWatch } from "./trigger-watch.ts";
 
@@ -93,4 +93,22 @@ it("ends no trigger because a restart forgot the ages of the queue, and forgets 
   write("waiting");
   await see(second, [1, 1]);
   expect(said.slice(2)).toEqual(["Trigger waiting fired"]);
+});
+
+it("reports once that the control plane cannot be read, and goes on", async () => {
+  const warned: string[] = [];
+  vi.useFakeTimers();
+  const own = new TriggerWatch({
+    home,
+    queueAgeHours: () => Promise.reject(new Error("the journal is full")),
+    log: { warn: (message) => void warned.push(message) },
+    nowMs: () => 0,
+    history: () => ({ everyMs: HOUR_MS, samples: [] }),
+    announce: async () => undefined,
+  });
+  own.start();
+  await vi.advanceTimersByTimeAsync(180_000);
+  own.close();
+  vi.useRealTimers();
+  expect(warned).toEqual(["Scaling triggers were not evaluated: the journal is full"]);
 });
