@@ -76,3 +76,16 @@ describe("offers replay", () => {
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("none.csv cannot be read")]);
   });
 });
+
+describe("offers compare without a file", () => {
+  it("refuses a rate of interruptions that the control plane cannot compare with", async () => {
+    const compare = (hazard: string) =>
+      headroom(["offers", "compare", "--hazard", hazard], { workingDirectory: folder });
+    const refused = await compare("0.7");
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("whole hours apart: 1 or 0.5, got 0.7"),
+    ]);
+    expect((await compare("0.33")).stderr).not.toContain("--hazard");
+  });
+});

@@ -42,6 +42,10 @@ const LIMIT = 20;
 /** Interruptions of spot capacity per hour, if nothing is known: one in ten hours. */
 const SPOT_HAZARD = 0.1;
 
+/** Difference of a rate that its decimal notation explains: 0.33 is once in three hours. */
+const ROUNDING = 0.02;
+const decimalText = (rate: number): string => String(Number(rate.toPrecision(3)));
+
 export async function runOffersCompare(
   context: CommandContext,
   file: string | undefined,
@@ -108,10 +112,17 @@ async function ofControlPlane(context: CommandContext, options: OffersCompareOpt
   const wanted = conditionsOf(options);
   if (wanted.spotHazardPerHour === 0)
     throw new CliError("--hazard: expected a rate above 0 without a FILE", exitCode.usage);
+  const everyHours = 1 / wanted.spotHazardPerHour;
+  const interruptionEveryHours = Math.max(1, Math.round(everyHours));
+  if (Math.abs(interruptionEveryHours / everyHours - 1) > ROUNDING)
+    throw new CliError(
+      `--hazard: without a FILE, interruptions are whole hours apart: ${decimalText(1 / Math.max(1, Math.floor(everyHours)))} or ${decimalText(1 / Math.max(1, Math.ceil(everyHours)))}, got ${options.hazard ?? ""}`,
+      exitCode.usage,
+    );
   const client = await context.connect();
   const answer = await client.offers({
     accelerator: options.accelerator,
-    interruptionEveryHours: Math.max(1, Math.round(1 / wanted.spotHazardPerHour)),
+    interruptionEveryHours,
     checkpointS: Math.round(wanted.checkpointHours * 3_600),
     restartS: Math.round(wanted.restartHours * 3_600),
     egressUsd: Math.round(wanted.egressUsd),
