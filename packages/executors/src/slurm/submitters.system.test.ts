@@ -56,10 +56,10 @@ describe.skipIf(missing !== null || !isTurnOf("submitters"))("submitters on a Sl
     });
 
   it("runs a gang on two nodes as the user and under the account of the submitter", { timeout: 120_000 }, async () => {
-    const run = 'id -un; echo "$HOME $USER"; echo kept > note; echo x > "$HEADROOM_CHECKPOINT_DIR/a"; sleep 2';
+    const run = 'echo "$(id -un) $HOME $USER"; echo kept > note; echo x > "$HEADROOM_CHECKPOINT_DIR/a"; sleep 2';
     const id = await plane.submit(train(run), "alice");
     expect(await plane.ended(id, 60_000)).toBe("succeeded");
-    expect((await plane.logs(id)).match(/nobody\\n\/nonexistent nobody/g)?.length).toBe(2);
+    expect((await plane.logs(id)).match(/nobody \/nonexistent nobody/g)?.length).toBe(2);
     expect(jobs()).toMatch(/^nobody ml \S+ headroom-/m);
   });
 
