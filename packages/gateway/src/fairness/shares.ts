@@ -17,7 +17,7 @@ export interface WorkTokens {
   readonly outputTokens: number;
 }
 
-export const workOf = ({ promptTokens, outputTokens }: WorkTokens): number =>
+const workOf = ({ promptTokens, outputTokens }: WorkTokens): number =>
   Math.max(1, promptTokens + OUTPUT_WORK * outputTokens);
 
 class TeamShare<Request> {

@@ -20,7 +20,11 @@ export function DenialsPanel(): ReactElement {
     >
       {items.length === 0 ? (
         <p className="px-4 py-3 text-ink-2">
-          {error === null ? "No request was denied since the control plane started." : problemText(error).detail}
+          {error === null
+            ? data === undefined
+              ? "Loading the denied requests"
+              : "No request was denied since the control plane started."
+            : problemText(error).detail}
         </p>
       ) : (
         <ul className="divide-y divide-line">

@@ -7,10 +7,10 @@ import type { ReactElement, FormEvent } from "react";
 import { useClient } from "../../connect/session.ts";
 import { teamsQuery } from "../../data/queries.ts";
 import { problemText } from "../../format/problem-text.ts";
-import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Field, Select, TextInput } from "../../parts/controls.tsx";
 import { Drawer } from "../../parts/dialog.tsx";
+import { useCopy } from "../../parts/use-copy.ts";
 
 interface NewTokenProps {
   readonly isOpen: boolean;
@@ -140,13 +140,7 @@ interface CreatedProps {
 }
 
 function Created({ created: { token, secret }, onClose }: CreatedProps): ReactElement {
-  const announcer = useAnnouncer();
-  const copy = (): void => {
-    void navigator.clipboard.writeText(secret).then(
-      () => announcer.say("The token was copied."),
-      () => announcer.fail(new Error("The browser does not let this page use the clipboard.")),
-    );
-  };
+  const copy = useCopy();
   return (
     <div className="flex flex-col gap-4 p-4">
       <p>
@@ -160,7 +154,7 @@ function Created({ created: { token, secret }, onClose }: CreatedProps): ReactEl
         <code className="font-mono text-xs">HEADROOM_URL</code> with the address of this control plane.
       </p>
       <div className="flex gap-2">
-        <Button look="primary" icon="copy" onClick={copy}>
+        <Button look="primary" icon="copy" onClick={() => copy(secret, "The token was copied.")}>
           Copy
         </Button>
         <Button onClick={onClose}>Close</Button>

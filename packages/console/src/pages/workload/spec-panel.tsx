@@ -3,20 +3,15 @@ import { durationText, plural, specTerms } from "@headroom/views";
 import type { ReactElement } from "react";
 import { gangSentence, workerNeedText } from "../../format/amounts.ts";
 import { download } from "../../format/download.ts";
-import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Facts, type Fact } from "../../parts/facts.tsx";
 import { Panel } from "../../parts/page.tsx";
+import { useCopy } from "../../parts/use-copy.ts";
 
 export function SpecPanel({ workload }: { readonly workload: Workload }): ReactElement {
-  const announcer = useAnnouncer();
+  const copy = useCopy();
   const { spec } = workload;
   const json = JSON.stringify(spec, null, 2);
-  const copy = (): void =>
-    void navigator.clipboard.writeText(json).then(
-      () => announcer.say("Specification copied."),
-      () => announcer.fail(new Error("The browser does not let this page use the clipboard.")),
-    );
   return (
     <Panel title="Specification">
       <Facts facts={specFacts(spec)} />
@@ -33,7 +28,7 @@ export function SpecPanel({ workload }: { readonly workload: Workload }): ReactE
           </pre>
           <div className="absolute top-2 right-2 flex gap-2">
             <Button onClick={() => download(`${workload.name}.json`, `${json}\n`)}>Download</Button>
-            <Button icon="copy" onClick={copy}>
+            <Button icon="copy" onClick={() => copy(json, "Specification copied.")}>
               Copy
             </Button>
           </div>
