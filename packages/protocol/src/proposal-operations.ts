@@ -42,7 +42,7 @@ export const proposalOperations = {
   }),
   createProposal: operation(
     "POST /v1/proposals",
-    "Propose a change of a quota, a priority, a request, a node or spares, a restart or defragmentation, and simulate it",
+    "Propose a change of a quota, a priority, a request, a node or spares, a restart, defragmentation, an order or advice, and simulate it",
     proposal,
     {
       permission: "proposals.write",

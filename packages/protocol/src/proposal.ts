@@ -1,9 +1,21 @@
 /** Proposals: changes that one user asks for and another decides, with their simulated effect. */
 import { z } from "zod";
 import { count, instantMs, integer, limits, names, opaqueId } from "@headroom/spec";
+import { nodeShape, orderArrival, orderPrice } from "./capacity-order.ts";
 import { pageOf, pageQuery, queryBoolean } from "./page.ts";
 
-const proposalKinds = ["quota", "priority", "drain", "defragment", "resume", "restart", "spares", "request"] as const;
+const proposalKinds = [
+  "quota",
+  "priority",
+  "drain",
+  "defragment",
+  "resume",
+  "restart",
+  "spares",
+  "request",
+  "order",
+  "advice",
+] as const;
 export const proposalKind = z.enum(proposalKinds);
 
 const proposalPhases = [
@@ -61,6 +73,25 @@ const requestChange = {
   minWorkers: integer(1, limits.WORKERS_MAX).optional(),
 };
 
+const orderDraft = {
+  kind: z.literal("order"),
+  order: z
+    .strictObject({
+      name: names.orderName,
+      pool: names.poolName,
+      nodeCount: integer(1, limits.ORDER_NODES_MAX),
+      arrival: orderArrival,
+      price: orderPrice.optional(),
+      shape: nodeShape.optional(),
+    })
+    .meta({ id: "ProposedOrder", description: "A capacity order, which is recorded as planned when it is approved." }),
+};
+const adviceChange = {
+  kind: z.literal("advice"),
+  about: names.reason.min(1).meta({ description: "Subject of the advice, such as a scaling trigger." }),
+  text: names.reason.min(1).meta({ description: "The step that people take outside the control plane." }),
+};
+
 /** The change as the journal has it. */
 export const recordedProposedChange = z
   .discriminatedUnion("kind", [
@@ -72,6 +103,8 @@ export const recordedProposedChange = z
     z.object(restartChange),
     z.object(sparesChange),
     z.object(requestChange),
+    z.object(orderDraft),
+    z.object(adviceChange),
   ])
   .meta({ id: "ProposedChange" });
 
@@ -85,6 +118,8 @@ const proposedChange = z
     z.strictObject(restartChange),
     z.strictObject(sparesChange),
     z.strictObject(requestChange),
+    z.strictObject(orderDraft),
+    z.strictObject(adviceChange),
   ])
   .meta({ id: "ProposedChangeRequest" });
 

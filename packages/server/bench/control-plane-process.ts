@@ -125,6 +125,7 @@ const plane = {
     history: () => ({ everyMs: 60_000, samples: [] }),
     queueAgeHours: async () => 0,
     announce: async () => {},
+    proposals: { follow: async () => [], close: () => undefined },
   }),
   forecast,
   execs: new ExecSessions(),

@@ -39,7 +39,7 @@ import { prepareHome } from "./prepare-home.ts";
 import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
-import { incidentMessage, slowRunMessage, triggerMessage } from "./notifications/message.ts";
+import { incidentMessage, slowRunMessage } from "./notifications/message.ts";
 import { IncidentService } from "./incidents/incident-service.ts";
 import { RemedyService } from "./remedies/remedy-service.ts";
 import { SERVER_FILE, announce } from "./server-file.ts";
@@ -62,7 +62,7 @@ import { ForecastService } from "./forecast/forecast-service.ts";
 import { DrillService } from "./drills/drill-service.ts";
 import { CostService } from "./costs/cost-service.ts";
 import { OfferService } from "./offers/offer-service.ts";
-import { TriggerWatch, queueAgeHours } from "./plan/trigger-watch.ts";
+import { openTriggerWatch } from "./plan/open-trigger-watch.ts";
 import { PlanService } from "./plan/plan-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
@@ -133,6 +133,8 @@ export interface ControlPlaneOptions {
   readonly onFatal?: (error: Error) => void;
   /** For tests: time in ms between two readings of the accelerators; default 15 s. */
   readonly readingsEveryMs?: number;
+  /** For tests: time in ms between two evaluations of scaling triggers; default a minute. */
+  readonly triggersEveryMs?: number;
   /** Options of the embedded journal, for tests and benchmarks. */
   readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
   /** Further options of the driver, for tests and benchmarks. */
@@ -288,21 +290,6 @@ function measuredRunService(
   });
 }
 
-function triggerWatch(
-  { home }: ControlPlaneOptions,
-  { driver, notifier, log }: Opened,
-  { nowMs, capacity }: { readonly nowMs: () => number; readonly capacity: CapacityService },
-): TriggerWatch {
-  return new TriggerWatch({
-    home,
-    log,
-    nowMs,
-    history: () => capacity.history,
-    queueAgeHours: (atMs) => driver.read(({ state }) => queueAgeHours(state, atMs)),
-    announce: async (sentence) => notifier.send(triggerMessage(sentence, driver.status().sequence, nowMs())),
-  });
-}
-
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { home, host, hostNames = [], readingsEveryMs } = options;
   const { driver, telemetry, executors, stores, token, log } = opened;
@@ -349,7 +336,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     offers: new OfferService({ home, nowMs }),
     measuredRuns: measuredRunService(options, opened, nowMs),
     capacity,
-    triggers: triggerWatch(options, opened, { nowMs, capacity }),
+    triggers: openTriggerWatch(options, opened, { nowMs, capacity, forecast }),
     incidents,
     drills: new DrillService({ home, driver, forecast, log, nowMs }),
     remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs }),

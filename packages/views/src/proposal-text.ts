@@ -1,5 +1,6 @@
 /** Proposals in sentences: the change, its effect, refusals and events. */
 import type {
+  CapacityOrderDraft,
   Proposal as EngineProposal,
   ProposalEffect,
   ProposedChange,
@@ -73,9 +74,21 @@ export function proposedChangeText(change: ProposedChange, nameOf: (workloadId: 
       return `Restart ${nameOf(change.workloadId)} from its checkpoint`;
     case "spares":
       return `Keep ${plural(change.hotSpares, "hot spare")} in pool ${change.pool}`;
+    case "order":
+      return orderChangeText(change.order);
+    case "advice":
+      return `${change.about}: ${change.text}`;
     case "request":
       return `Change the request of ${nameOf(change.workloadId)}: ${requestText(change)}`;
   }
+}
+
+function orderChangeText({ name, pool, nodeCount, arrival }: CapacityOrderDraft): string {
+  const expected =
+    arrival.kind === "leadTime"
+      ? `in ${durationText(arrival.p50Ms)} (95%: ${durationText(arrival.p95Ms)})`
+      : `on ${writeInstant(arrival.p50AtMs)}`;
+  return `Plan order ${name} of ${plural(nodeCount, "node")} for pool ${pool}, expected ${expected}`;
 }
 
 function requestText({ walltimeMs, workers, minWorkers }: RequestChange): string {

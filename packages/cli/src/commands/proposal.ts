@@ -10,7 +10,18 @@ import type {
 
 const idArgument = { syntax: "<id>", description: "id of the proposal" } as const;
 const reasonOption = { flags: "--reason <text>", description: "reason, which is recorded (default: none)" };
-const kinds = ["quota", "priority", "drain", "defragment", "resume", "restart", "spares", "request"] as const;
+const kinds = [
+  "quota",
+  "priority",
+  "drain",
+  "defragment",
+  "resume",
+  "restart",
+  "spares",
+  "request",
+  "order",
+  "advice",
+] as const;
 
 const listSubcommand = defineCommand<ListProposalsOptions>({
   name: "list",
@@ -46,14 +57,18 @@ Examples:
   headroom proposal create quota research --limit accelerators=64 --reason "paper deadline"
   headroom proposal create priority w12 --priority 100 --reason "demo on Friday"
   headroom proposal create drain n7 --requeue --reason "Xid 79 twice today"
+  headroom proposal create order h100-spring --pool h100 --nodes 4 --lead-time 8w..12w --reason "use is at 93%"
   headroom proposal create defragment --migrations 5 --reason "no empty node is left"`,
   arguments: [
     {
       syntax: "<kind>",
-      description: "quota, priority, drain, defragment, resume, restart, spares or request",
+      description: "quota, priority, drain, defragment, resume, restart, spares, request, order or advice",
       complete: kinds,
     },
-    { syntax: "[name]", description: "the team, workload id, node or pool that the change is about" },
+    {
+      syntax: "[name]",
+      description: "the team, workload id, node, pool, new order or subject that the change is about",
+    },
   ],
   options: [
     {
@@ -80,6 +95,14 @@ Examples:
     { flags: "--walltime <duration>", description: "of request: new walltime (default: as it is)" },
     { flags: "--workers <count>", description: "of request: new number of workers (default: as it is)" },
     { flags: "--min-workers <count>", description: "of request: new minimum of an elastic gang (default: as it is)" },
+    { flags: "--pool <pool>", description: "of order: pool of the nodes (required for it)" },
+    { flags: "--nodes <count>", description: "of order: number of nodes (required for it)" },
+    {
+      flags: "--lead-time <p50..p95>",
+      description: "of order: time to arrival, like 8w..12w (required for it)",
+    },
+    { flags: "--price <usd>", description: "of order: like 2400000, or 2.10/h per accelerator (default: none)" },
+    { flags: "--text <text>", description: "of advice: the step that people should take (required for it)" },
     { flags: "--reason <text>", description: "reason, which is recorded (required)" },
     jsonOption,
   ],
@@ -112,7 +135,8 @@ Examples:
   arguments: [
     {
       syntax: "[kind]",
-      description: "quota, priority, drain, defragment, resume, restart, spares or request (default: all)",
+      description:
+        "quota, priority, drain, defragment, resume, restart, spares, request, order or advice (default: all)",
       complete: kinds,
     },
   ],

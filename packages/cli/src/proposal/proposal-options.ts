@@ -14,6 +14,11 @@ export interface ChangeOptions {
   readonly walltime?: string;
   readonly workers?: string;
   readonly minWorkers?: string;
+  readonly pool?: string;
+  readonly nodes?: string;
+  readonly leadTime?: string;
+  readonly price?: string;
+  readonly text?: string;
 }
 
 type Change = ProposalRequestInput["change"];
@@ -27,6 +32,8 @@ export const proposalKindNames = [
   "restart",
   "spares",
   "request",
+  "order",
+  "advice",
 ] as const;
 
 /** The change by its kind, the name that follows it, and the options of the kind. */
@@ -63,9 +70,32 @@ export async function changeOf(kind: string, name: string | undefined, options: 
       };
     case "request":
       return requestChange(named(name, "request w12 --walltime 4h"), options);
+    case "order":
+      return orderChange(named(name, "order h100-2027 --pool h100 --nodes 4 --lead-time 8w..12w"), options);
+    case "advice":
+      return {
+        kind: "advice",
+        about: named(name, "advice fabric --text 'ask the supplier for a quote'"),
+        text: options.text ?? refuse("state the advice: --text TEXT"),
+      };
     default:
       throw new CliError(`expected one of ${proposalKindNames.join(", ")}, got ${kind}`, exitCode.usage);
   }
+}
+
+async function orderChange(name: string, options: ChangeOptions): Promise<Change> {
+  const { arrivalOf, priceOf } = await import("../order/order-options.ts");
+  const { pool, nodes, leadTime, price: text } = options;
+  const arrival = leadTime === undefined ? undefined : await arrivalOf({ leadTime });
+  if (pool === undefined || nodes === undefined || arrival === undefined)
+    return refuse("state the order: --pool POOL --nodes COUNT --lead-time P50..P95");
+  const price = priceOf(text);
+  const stated = price === undefined ? {} : { price };
+  return { kind: "order", order: { name, pool, nodeCount: wholeNumber(nodes, "--nodes"), arrival, ...stated } };
+}
+
+function refuse(message: string): never {
+  throw new CliError(message, exitCode.usage);
 }
 
 function named(name: string | undefined, example: string): string {

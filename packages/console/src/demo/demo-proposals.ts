@@ -27,4 +27,15 @@ export const demoProposals = (team: string, node: string): readonly DemoProposal
       { measure: "slow steps in a row", valueMilli: 240_000, unit: "" },
     ],
   },
+  {
+    actor: "headroom",
+    agent: "triggers",
+    change: { kind: "advice", about: "trigger busy", text: "review the plan, and order for the next quarter" },
+    reason: "trigger busy fired: utilisation was above 0.85 for 24 h; review the plan",
+    ground: [
+      { measure: "utilisation", valueMilli: 912, unit: "" },
+      { measure: "threshold", valueMilli: 850, unit: "" },
+      { measure: "held for at least", valueMilli: 24_000, unit: "h" },
+    ],
+  },
 ];

@@ -37,7 +37,10 @@ export function planCapacityOrder({ state }: World, command: OrderCommand): Deci
   }
 }
 
-function planCreation(state: ReadonlyState, { order, phase }: CommandOf<"createCapacityOrder">): Decision {
+export function planCreation(
+  state: ReadonlyState,
+  { order, phase }: Pick<CommandOf<"createCapacityOrder">, "order" | "phase">,
+): Decision {
   const { name, pool } = order;
   const known = state.capacityOrders.get(name);
   if (known !== undefined && !isOrderOver(known))

@@ -14,12 +14,14 @@ import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { planApply } from "./apply-documents.ts";
+import { planCreation } from "./capacity-orders.ts";
 import { budgetRefusal, proposalRuleOf } from "./change-budget.ts";
 import { planChange } from "./change-workload.ts";
 import { restartRefusal } from "./restart-workload.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { commandOfChange } from "./proposed-changes.ts";
+import type { ChangeCommandBody } from "./proposed-changes.ts";
 
 type ProposalCommandOf<Kind extends Command["kind"]> = Command & { readonly kind: Kind };
 
@@ -34,7 +36,7 @@ export function createProposal(batch: Batch, command: ProposalCommandOf<"createP
   const { expiresAfterMs } = proposalRuleOf(state, change.kind);
   const named = agent === undefined ? {} : { agent };
   const spec = { id, change, team: teamOfChange(state, change), actor, ...named, reason, ground };
-  batch.emit({ kind: "proposalCreated", version: 2, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
+  batch.emit({ kind: "proposalCreated", version: 3, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
   return done({ kind: "proposalSet", id, phase: "advised" });
 }
 
@@ -72,9 +74,15 @@ export function changeRefusal(world: World, change: ProposedChange, nowMs: numbe
   if (body === null) return null;
   if (body.kind === "drainNode" || body.kind === "resumeNode")
     return state.nodes.has(body.nodeId) ? null : { code: "unknownNode", nodeId: body.nodeId };
+  if (body.kind === "createCapacityOrder") return orderRefusal(world, body);
   if (body.kind === "restartWorkload") return restartRefusal(world, body.workloadId);
   const decision =
     body.kind === "apply" ? planApply(world, body, nowMs) : planChange(world, body.workloadId, body.changes);
+  return decision.kind === "refused" ? decision.rejection : null;
+}
+
+function orderRefusal(world: World, { order }: Extract<ChangeCommandBody, { readonly kind: "createCapacityOrder" }>) {
+  const decision = planCreation(world.state, { order, phase: "planned" });
   return decision.kind === "refused" ? decision.rejection : null;
 }
 
@@ -128,6 +136,6 @@ export function approvalRefusal(
 
 export function setProposalRule(batch: Batch, { rule, actor }: ProposalCommandOf<"setProposalRule">): Decision {
   if (canonicalJson(proposalRuleOf(batch.world.state, rule.kind)) !== canonicalJson(rule))
-    batch.emit({ kind: "proposalRuleSet", version: 2, atMs: batch.nowMs, rule, actor });
+    batch.emit({ kind: "proposalRuleSet", version: 3, atMs: batch.nowMs, rule, actor });
   return done({ kind: "proposalRuleSet", of: rule.kind });
 }

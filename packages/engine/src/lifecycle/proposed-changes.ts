@@ -6,7 +6,13 @@ import { teamWithQuota, unreachable } from "@headroom/model";
 import type { Command, ProposedChange } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
-type ChangeCommandKind = "apply" | "changeWorkload" | "drainNode" | "resumeNode" | "restartWorkload";
+type ChangeCommandKind =
+  | "apply"
+  | "changeWorkload"
+  | "drainNode"
+  | "resumeNode"
+  | "restartWorkload"
+  | "createCapacityOrder";
 
 export type ChangeCommandBody = {
   [Kind in ChangeCommandKind]: Omit<
@@ -15,7 +21,7 @@ export type ChangeCommandBody = {
   >;
 }[ChangeCommandKind];
 
-/** `null`: the team or the pool does not exist, or the change is a phase of the round (`defragment`). */
+/** `null`: the team or the pool does not exist, the change is a phase of the round (`defragment`), or it is advice. */
 export function commandOfChange(
   { teams, pools }: Pick<ReadonlyState, "teams" | "pools">,
   change: ProposedChange,
@@ -31,7 +37,10 @@ export function commandOfChange(
     case "drain":
       return { kind: "drainNode", nodeId: change.nodeId, running: change.running };
     case "defragment":
+    case "advice":
       return null;
+    case "order":
+      return { kind: "createCapacityOrder", order: change.order, phase: "planned", reason: "proposed" };
     case "resume":
       return { kind: "resumeNode", nodeId: change.nodeId };
     case "restart":

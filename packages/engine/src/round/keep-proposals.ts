@@ -6,6 +6,7 @@ import { commandId, unreachable, usualDefragmentation } from "@headroom/model";
 import type { Proposal, ProposalScore, ProposalStep, Rejection, SimulatedStart, WorkloadId } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { apply } from "../lifecycle/apply-documents.ts";
+import { createCapacityOrder } from "../lifecycle/capacity-orders.ts";
 import { changeWorkload } from "../lifecycle/change-workload.ts";
 import { proposalRuleOf } from "../lifecycle/change-budget.ts";
 import type { Decision } from "../lifecycle/decision.ts";
@@ -76,6 +77,8 @@ function decisionOf(
       return drainNode(batch, { ...common, ...body });
     case "resumeNode":
       return resumeNode(batch, { ...common, ...body });
+    case "createCapacityOrder":
+      return createCapacityOrder(batch, { ...common, ...body });
     case "restartWorkload":
       return restartWorkload(batch, { ...common, ...body });
     default:
@@ -87,9 +90,11 @@ function decisionOf(
 export function scoreProposals(batch: Batch): void {
   const { state } = batch.world;
   if (state.proposals.size === 0) return;
-  for (const { id, phase, effect, actedAtMs } of state.proposals.values()) {
+  for (const { id, phase, change, effect, actedAtMs } of state.proposals.values()) {
     if (phase !== "acted" || actedAtMs === null) continue;
-    const expected = (effect?.starts ?? []).filter(({ changedAtMs }) => changedAtMs !== null);
+    // Ordered nodes are simulated as if they were here; their starts are no forecast.
+    const starts = change.kind === "order" ? [] : (effect?.starts ?? []);
+    const expected = starts.filter(({ changedAtMs }) => changedAtMs !== null);
     const isOver = batch.nowMs >= actedAtMs + (effect?.horizonMs ?? 0);
     const isKnown = expected.length > 0 && expected.every(({ workloadId }) => !waits(state, workloadId));
     if (!isOver && !isKnown) continue;

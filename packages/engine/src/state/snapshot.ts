@@ -6,6 +6,7 @@ import {
   IdMap,
   artifactKey,
   isLaterProposalKind,
+  isPlanningProposalKind,
   isWaiting,
   InvariantError,
   jsonBytes,
@@ -23,7 +24,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 22;
+const SNAPSHOT_FORMAT = 23;
+
+/** The format of a state without proposals of capacity orders or advice. */
+const FORMAT_WITHOUT_ADVICE = 22;
 
 /** The format of a state without pipelines that metrics start. */
 const FORMAT_WITHOUT_METRICS = 21;
@@ -80,7 +84,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasTrigger(state, "metric")) return SNAPSHOT_FORMAT;
+  if (hasPlanningProposals(state)) return SNAPSHOT_FORMAT;
+  if (hasTrigger(state, "metric")) return FORMAT_WITHOUT_ADVICE;
   if (hasImages(state)) return FORMAT_WITHOUT_METRICS;
   if (hasTrigger(state, "file")) return FORMAT_WITHOUT_IMAGES;
   if (hasRemedies(state)) return FORMAT_WITHOUT_FILES;
@@ -119,6 +124,12 @@ function hasRemedies({ proposals, proposalRules, attempts }: State): boolean {
   for (const { change } of proposals.values()) if (isLaterProposalKind(change.kind)) return true;
   for (const kind of proposalRules.keys()) if (isLaterProposalKind(kind)) return true;
   for (const { stop } of attempts.values()) if (stop?.reason === "restarted") return true;
+  return false;
+}
+
+function hasPlanningProposals({ proposals, proposalRules }: State): boolean {
+  for (const { change } of proposals.values()) if (isPlanningProposalKind(change.kind)) return true;
+  for (const kind of proposalRules.keys()) if (isPlanningProposalKind(kind)) return true;
   return false;
 }
 

@@ -36,6 +36,8 @@ export function beginProposals(drive: Drive): void {
   const quota = propose(drive, { kind: "quota", team: teamName("asks"), limit: { P100: 8 } }, [start]);
   drive.receive({ ...decide(quota, "approve"), ...lead });
   propose(drive, drain("n192"));
+  const advice = { kind: "advice", about: "trigger busy", text: "ask for quotes" } as const;
+  drive.receive(command({ kind: "createProposal", change: advice, reason: "use is at 93%", ground: [] }));
   const priority = { kind: "priority", workloadId: larger.id, priority: 9 } as const;
   drive.receive(command({ kind: "createProposal", change: priority, reason: "demo", ground: [] }));
 }
@@ -64,11 +66,14 @@ function remedy(drive: Drive): void {
   if (stalls === undefined) throw new Error("no workload stalls");
   const { id: workloadId } = stalls;
   drive.receive(running(`${workloadId}.1`));
+  const arrival = { kind: "leadTime", p50Ms: 86_400_000, p95Ms: 172_800_000 } as const;
+  const order = { name: "proposed", pool: poolName("P100"), nodeCount: 2, arrival } as const;
   const changes: readonly ProposedChange[] = [
     { kind: "resume", nodeId: nodeId("n191") },
     { kind: "spares", pool: poolName("P100"), hotSpares: 1 },
     { kind: "request", workloadId, walltimeMs: 60_000 },
     { kind: "restart", workloadId },
+    { kind: "order", order },
   ];
   for (const change of changes) drive.receive({ ...decide(propose(drive, change), "approve"), ...lead });
   drive.receive(exited(`${workloadId}.1`, { kind: "signalled", worker: 0, signal: "SIGTERM" }));

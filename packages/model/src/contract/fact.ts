@@ -23,8 +23,8 @@ const CHANGED_VERSIONS = {
   checkpointWaitEnded: 2,
   capacityOrderDecided: 2,
   capacityOrderFailed: 2,
-  proposalCreated: 2,
-  proposalRuleSet: 2,
+  proposalCreated: 3,
+  proposalRuleSet: 3,
 } as const;
 
 export interface Fact<Kind extends string> {

@@ -8,7 +8,7 @@ import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ForeignUseReport } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ArtifactChange, ArtifactContent, ArtifactName } from "../resources/artifact.ts";
-import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
+import type { CapacityOrderDraft, CapacityOrderPhase, OrderArrival } from "../resources/capacity-order.ts";
 import type { IncidentAnnotation, NodeFault } from "../resources/incident.ts";
 import type { ProposalEffect, ProposalGround, ProposalRule, ProposedChange } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
@@ -194,7 +194,7 @@ export type Command =
   /** Records an order of nodes. `shape` absent: that of the pool's first node. */
   | (CommandCommon & {
       readonly kind: "createCapacityOrder";
-      readonly order: Omit<CapacityOrderSpec, "shape"> & { readonly shape?: CapacityOrderSpec["shape"] };
+      readonly order: CapacityOrderDraft;
       readonly phase: "planned" | "ordered" | "arriving";
       readonly reason: string;
     })

@@ -36,6 +36,9 @@ export interface CapacityOrderSpec {
   readonly price?: OrderPrice;
 }
 
+/** An order that is not recorded yet. `shape` absent: that of the pool's first node. */
+export type CapacityOrderDraft = Omit<CapacityOrderSpec, "shape"> & { readonly shape?: NodeShape };
+
 /** One change of an order. `actor` is `null` if the engine made it, because nodes joined or left. */
 export interface OrderChange {
   readonly atMs: number;

@@ -2,6 +2,7 @@
  * A proposal: a change that somebody asks for and somebody else decides. It is advised, simulated, approved or rejected,
  * acted on, and scored. A rule for each kind of change says who decides, and how many such changes an hour may be made.
  */
+import type { CapacityOrderDraft } from "./capacity-order.ts";
 import type { NodeId, PoolName, TeamName, WorkloadId } from "./ids.ts";
 import type { Amounts, Team } from "./team.ts";
 
@@ -14,6 +15,8 @@ export const PROPOSAL_KINDS = [
   "restart",
   "spares",
   "request",
+  "order",
+  "advice",
 ] as const;
 export type ProposalKind = (typeof PROPOSAL_KINDS)[number];
 
@@ -41,7 +44,11 @@ export type ProposedChange =
   | { readonly kind: "restart"; readonly workloadId: WorkloadId }
   /** Number of hot spares of a pool. */
   | { readonly kind: "spares"; readonly pool: PoolName; readonly hotSpares: number }
-  | ({ readonly kind: "request"; readonly workloadId: WorkloadId } & RequestChange);
+  | ({ readonly kind: "request"; readonly workloadId: WorkloadId } & RequestChange)
+  /** A capacity order is recorded in phase `planned`. It buys nothing: a person places it with the supplier. */
+  | { readonly kind: "order"; readonly order: CapacityOrderDraft }
+  /** A step that people take outside the control plane. Approving it acknowledges it and changes nothing. */
+  | { readonly kind: "advice"; readonly about: string; readonly text: string };
 
 /** Other amounts that a workload requests. Absent fields stay as they are. */
 export interface RequestChange {
@@ -54,6 +61,9 @@ export interface RequestChange {
 const LATER_KINDS: ReadonlySet<ProposalKind> = new Set(["resume", "restart", "spares", "request"]);
 
 export const isLaterProposalKind = (kind: ProposalKind): boolean => LATER_KINDS.has(kind);
+
+/** Kinds that came with version 3 of `proposalCreated`. */
+export const isPlanningProposalKind = (kind: ProposalKind): boolean => kind === "order" || kind === "advice";
 
 /** A number that speaks for the change, such as a node's slowdown, in thousandths of its unit. */
 export interface ProposalGround {
@@ -187,6 +197,8 @@ export const usualProposalRules: Readonly<Record<ProposalKind, ProposalRule>> = 
   restart: rule("restart", 6 * HOUR_MS, 4),
   spares: rule("spares", 7 * DAY_MS, 4),
   request: rule("request", 7 * DAY_MS, 60),
+  order: rule("order", 30 * DAY_MS, 4),
+  advice: { ...rule("advice", 30 * DAY_MS, 60), mode: "advise" },
 };
 
 export const isProposalOpen = ({ phase }: Pick<Proposal, "phase">): boolean =>

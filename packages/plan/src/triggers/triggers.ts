@@ -3,10 +3,33 @@
  * value near the threshold does not fire again and again. Evaluation is a pure function of the series; it explains each trigger in numbers.
  */
 import { z } from "zod";
+import { days } from "../document/plan-document.ts";
 import type { PlanDocumentProblem } from "../document/plan-document.ts";
 
 const measures = ["utilisation", "queueAge", "forecast", "pipeline"] as const;
 const POINTS_MAX = 200_000;
+
+const amounts = z.record(z.string().min(1).max(63), z.number().min(0).max(1e9));
+
+/** The change that a fired trigger proposes. Names of pools and teams are checked by the engine when it fires. */
+const proposed = z
+  .strictObject({
+    order: z
+      .strictObject({
+        pool: z.string().min(1).max(63),
+        nodes: z.int().min(1).max(10_000),
+        leadTime: z.union([days, z.strictObject({ p50: days, p95: days })]).describe("time from the order to service"),
+      })
+      .optional()
+      .describe("a capacity order, which is recorded as planned when it is approved"),
+    quota: z
+      .strictObject({ team: z.string().min(1).max(253), limit: amounts.optional(), guarantee: amounts.optional() })
+      .optional()
+      .describe("new amounts of a team"),
+  })
+  .refine(({ order, quota }) => (order === undefined) !== (quota === undefined), {
+    message: "state either `order` or `quota`",
+  });
 
 const trigger = z
   .strictObject({
@@ -20,6 +43,9 @@ const trigger = z
     below: z.number().optional().describe("ends below this value (default: 90% of `above`)"),
     for: z.number().min(0).default(0).describe("hours that the value must hold before it fires"),
     action: z.string().max(200).default("review the plan").describe("the step that the owner should take"),
+    propose: proposed
+      .optional()
+      .describe("change that the control plane proposes when the trigger fires (default: advice with `action`)"),
     owner: z.string().max(100).optional().describe("the person or team that is responsible"),
   })
   .refine(({ above, below }) => below === undefined || below <= above, {
@@ -39,7 +65,7 @@ const triggerDocumentSchema = z.strictObject({
 });
 
 export type TriggerDocument = z.infer<typeof triggerDocumentSchema>;
-type Trigger = TriggerDocument["triggers"][number];
+export type Trigger = TriggerDocument["triggers"][number];
 interface Point {
   readonly hour: number;
   readonly value: number;

@@ -86,6 +86,8 @@ export function ofProposed(
     case "defragment":
     case "resume":
     case "spares":
+    case "order":
+    case "advice":
       return [ofFleet(permission, principal, change.kind)];
   }
 }

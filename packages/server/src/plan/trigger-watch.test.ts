@@ -2,11 +2,18 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { removeHome, temporaryHome } from "../api/testing/live-control-plane.ts";
+import type { FiredTrigger } from "./fired-triggers.ts";
 import { TriggerWatch } from "./trigger-watch.ts";
 
 const HOUR_MS = 3_600_000;
 const home = temporaryHome();
 afterAll(() => removeHome(home));
+
+/** Proposals have a test of their own, with a real control plane. */
+const proposals = {
+  follow: async (wanted: readonly { readonly fired: FiredTrigger }[]) => wanted.map(({ fired }) => fired),
+  close: () => undefined,
+};
 
 it("announces a trigger once when it fires and once when it ends, also over a restart", async () => {
   const said: string[] = [];
@@ -30,6 +37,7 @@ it("announces a trigger once when it fires and once when it ends, also over a re
           teams: {},
         })),
       }),
+      proposals,
       announce: async (sentence) => void said.push(sentence),
     });
   const first = watch();
@@ -66,6 +74,7 @@ it("ends no trigger because a restart forgot the ages of the queue, and forgets 
       log: { warn: () => undefined },
       nowMs: () => hour * HOUR_MS,
       history: () => ({ everyMs: HOUR_MS, samples: [] }),
+      proposals,
       announce: async (sentence) => void said.push(sentence.split(":")[0] ?? ""),
     });
   const write = (name: string): void =>
@@ -104,6 +113,7 @@ it("reports once that the control plane cannot be read, and goes on", async () =
     log: { warn: (message) => void warned.push(message) },
     nowMs: () => 0,
     history: () => ({ everyMs: HOUR_MS, samples: [] }),
+    proposals,
     announce: async () => undefined,
   });
   own.start();

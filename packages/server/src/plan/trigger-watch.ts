@@ -1,18 +1,21 @@
 /**
  * Scaling triggers of the control plane: `triggers.yaml` in the state directory, evaluated on the use of the fleet and the age of the
- * queue once a minute. A trigger is announced once when it fires and once when it ends, also over a restart.
+ * queue once a minute. A trigger is announced once when it fires and once when it ends, also over a restart. A fired trigger makes one
+ * proposal (`trigger-proposals.ts`).
  */
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import type { ReadonlyState } from "@headroom/engine";
-import { evaluateTriggers, readTriggerDocument } from "@headroom/plan";
+import { evaluateTriggers, proposalOfTrigger, readTriggerDocument } from "@headroom/plan";
 import type { TriggerDocument, TriggerState } from "@headroom/plan";
 import type { CapacityHistory } from "@headroom/protocol";
 import { parseDocument } from "yaml";
 import type { DriverLog } from "../driver/driver-log.ts";
+import { firedBefore, writeFired } from "./fired-triggers.ts";
+import type { FiredTrigger } from "./fired-triggers.ts";
+import type { TriggerProposals } from "./trigger-proposals.ts";
 
 const FILE = "triggers.yaml";
-const FIRED_FILE = "triggers-fired.json";
 const FILE_BYTES_MAX = 1_048_576;
 const LOOK_EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -23,11 +26,14 @@ interface TriggerWatchOptions {
   readonly home: string;
   readonly log: Pick<DriverLog, "warn">;
   readonly nowMs: () => number;
+  /** Default: a minute. */
+  readonly everyMs?: number | undefined;
   readonly history: () => CapacityHistory;
   /** Hours that the oldest workload in the queue has waited. */
   readonly queueAgeHours: (nowMs: number) => Promise<number>;
   /** Sends the sentence to the notification rules of kind `trigger`. */
   readonly announce: (sentence: string) => Promise<void>;
+  readonly proposals: Pick<TriggerProposals, "follow" | "close">;
 }
 
 interface Age {
@@ -37,26 +43,32 @@ interface Age {
 
 export class TriggerWatch {
   readonly #options: TriggerWatchOptions;
-  readonly #fired: Set<string>;
+  /** Active triggers by name. */
+  readonly #fired: Map<string, FiredTrigger>;
   #ages: Age[] = [];
   #complaint = "";
   #timer: NodeJS.Timeout | null = null;
+  #looking: Promise<void> | null = null;
 
   constructor(options: TriggerWatchOptions) {
     this.#options = options;
-    this.#fired = new Set(firedBefore(options.home));
+    this.#fired = new Map(firedBefore(options.home, options.nowMs()).map((each) => [each.name, each]));
   }
 
   start(): void {
     this.#timer = setInterval(() => {
       // The queue cannot be read while the control plane closes or has failed; a rejection would end the process.
-      this.look().catch((error: unknown) => this.#complain(`Scaling triggers were not evaluated: ${textOf(error)}`));
-    }, LOOK_EVERY_MS);
+      // A simulation can take longer than the interval.
+      this.#looking ??= this.look()
+        .catch((error: unknown) => this.#complain(`Scaling triggers were not evaluated: ${textOf(error)}`))
+        .finally(() => (this.#looking = null));
+    }, this.#options.everyMs ?? LOOK_EVERY_MS);
     this.#timer.unref();
   }
 
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.#options.proposals.close();
   }
 
   /** Evaluates the triggers now. A document that cannot be used is reported once, and ends no trigger. */
@@ -72,23 +84,39 @@ export class TriggerWatch {
     );
     const series = { ...document.series, utilisation, queueAge: this.#ages };
     this.#forgetOthers(document);
-    for (const state of evaluateTriggers({ ...document, series })) this.#follow(state);
+    const states = evaluateTriggers({ ...document, series });
+    for (const state of states) this.#follow(state, atMs);
+    await this.#propose(document, states);
+  }
+
+  /** Every active trigger has one proposal for as long as it is active, whatever becomes of the proposal. */
+  async #propose({ triggers }: TriggerDocument, states: readonly TriggerState[]): Promise<void> {
+    const wanted = triggers.flatMap((trigger) => {
+      const fired = this.#fired.get(trigger.name);
+      const state = states.find(({ name }) => name === trigger.name);
+      if (fired === undefined || state === undefined) return [];
+      const day = new Date(fired.firedAtMs).toISOString().slice(0, 10).replaceAll("-", "");
+      return [{ fired, proposal: proposalOfTrigger(trigger, state, day) }];
+    });
+    const before = JSON.stringify([...this.#fired.values()]);
+    for (const fired of await this.#options.proposals.follow(wanted)) this.#fired.set(fired.name, fired);
+    if (JSON.stringify([...this.#fired.values()]) !== before) this.#save();
   }
 
   /** A trigger that was removed while it was active has not fired when it is added again. */
   #forgetOthers({ triggers }: TriggerDocument): void {
     const present = new Set(triggers.map(({ name }) => name));
-    const gone = [...this.#fired].filter((name) => !present.has(name));
+    const gone = [...this.#fired.keys()].filter((name) => !present.has(name));
     for (const name of gone) this.#fired.delete(name);
     if (gone.length > 0) this.#save();
   }
 
-  #follow({ name, isActive, action, value, endsBelow, explanation }: TriggerState): void {
+  #follow({ name, isActive, action, value, endsBelow, explanation }: TriggerState, atMs: number): void {
     // Without a value nothing is known, so that nothing fires and nothing ends.
     if (value === null || isActive === this.#fired.has(name)) return;
     // After a restart, and after a day, the values that made it fire are gone. It goes on until a value is low enough.
     if (!isActive && value >= endsBelow) return;
-    if (isActive) this.#fired.add(name);
+    if (isActive) this.#fired.set(name, { name, firedAtMs: atMs, proposalId: null });
     else this.#fired.delete(name);
     const sentence = isActive
       ? `Trigger ${name} fired: ${explanation}. Action: ${action}.`
@@ -121,13 +149,10 @@ export class TriggerWatch {
   }
 
   #save(): void {
-    const file = path.join(this.#options.home, FIRED_FILE);
-    const draft = `${file}.${process.pid}`;
     try {
-      writeFileSync(draft, `${JSON.stringify([...this.#fired].toSorted())}\n`, { mode: 0o600 });
-      renameSync(draft, file);
+      writeFired(this.#options.home, [...this.#fired.values()]);
     } catch (error) {
-      this.#options.log.warn(`${FIRED_FILE} was not written: ${textOf(error)}`);
+      this.#options.log.warn(`The active triggers were not written: ${textOf(error)}`);
     }
   }
 }
@@ -141,13 +166,4 @@ export function queueAgeHours({ workloads }: ReadonlyState, nowMs: number): numb
   for (const { phase, submittedAtMs, held } of workloads.values())
     if (phase === "pending" && !held) oldestMs = Math.min(oldestMs, submittedAtMs);
   return (nowMs - oldestMs) / HOUR_MS;
-}
-
-function firedBefore(home: string): readonly string[] {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path.join(home, FIRED_FILE), "utf8"));
-    return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-  } catch {
-    return [];
-  }
 }

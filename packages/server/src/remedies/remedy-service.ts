@@ -146,7 +146,9 @@ interface Due {
 }
 
 function dueOf(state: ReadonlyState, findings: readonly Finding[], attempts: readonly WatchedAttempt[]): Due {
-  const open = [...state.proposals.values()].filter((each) => each.actor === ACTOR && isProposalOpen(each));
+  const open = [...state.proposals.values()].filter(
+    ({ actor, agent, phase }) => actor === ACTOR && agent === AGENT && isProposalOpen({ phase }),
+  );
   const room = Math.max(0, Math.min(NEW_AT_ONCE, OPEN_MAX - open.length));
   const fresh = room === 0 ? [] : findings.filter((finding) => proposalOf(state, finding) === null).slice(0, room);
   const present = new Set(findings.map(({ change }) => canonicalJson(change)));

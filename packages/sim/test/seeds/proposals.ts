@@ -42,6 +42,13 @@ function randomChange(luck: Luck, { nodes, pools, teams, workloads }: ReadonlySt
   const kind = luck.pick(PROPOSAL_KINDS);
   if (kind === "defragment") return { kind, migrationsMax: luck.between(1, 3) };
   if (kind === "quota") return { kind, team: luck.pick([...teams.keys()]), weight: luck.between(1, 9) };
+  if (kind === "advice") return { kind, about: "random", text: `advice ${luck.below(1_000)}` };
+  if (kind === "order") {
+    if (pools.size === 0) return null;
+    const arrival = { kind: "leadTime", p50Ms: 60_000, p95Ms: 120_000 } as const;
+    const name = `proposed-${luck.below(20)}`;
+    return { kind, order: { name, pool: luck.pick([...pools.keys()]), nodeCount: luck.between(1, 3), arrival } };
+  }
   if (kind === "spares")
     return pools.size === 0 ? null : { kind, pool: luck.pick([...pools.keys()]), hotSpares: luck.below(2) };
   if (kind === "resume") return nodes.size === 0 ? null : { kind, nodeId: luck.pick([...nodes.keys()]) };

@@ -80,7 +80,7 @@ function Effect({ proposal: { effect, effectSentence } }: { readonly proposal: P
 }
 
 function Decision({
-  proposal: { id, phase, sentence, effectSentence },
+  proposal: { id, phase, sentence, effectSentence, change },
 }: {
   readonly proposal: Proposal;
 }): ReactElement {
@@ -88,9 +88,11 @@ function Decision({
   const [isAsked, setAsked] = useState(false);
   return (
     <div className="flex flex-wrap gap-2">
-      <Button look="primary" disabled={isPending || phase !== "simulated"} onClick={() => setAsked(true)}>
-        Approve
-      </Button>
+      {change.kind === "advice" ? null : (
+        <Button look="primary" disabled={isPending || phase !== "simulated"} onClick={() => setAsked(true)}>
+          Approve
+        </Button>
+      )}
       <Button disabled={isPending} onClick={() => mutate({ verb: "reject", id })}>
         Reject
       </Button>
