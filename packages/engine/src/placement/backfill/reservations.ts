@@ -32,7 +32,8 @@ export interface Reservation {
 
 /**
  * The result of a search for a protected start, with the inputs of the search. It is reused until an allocation, a
- * nomination, a definition, the time or an earlier protected start changes. New queue entries do not invalidate it.
+ * nomination, a definition or an earlier protected start changes, or the time reaches an expected end. New queue entries
+ * do not invalidate it.
  */
 interface LookedFor {
   readonly bookedSequence: number;
@@ -224,7 +225,7 @@ export class Reservations {
     const nowMs = this.#nowMs;
     const position = this.#askedCount++;
     const known = lookedFor[position];
-    const isKnown = known?.bookedSequence === bookedSequence && known.nowMs === nowMs;
+    const isKnown = known?.bookedSequence === bookedSequence && this.#expectsTheSame(known.nowMs);
     if (isKnown && known.bucket === bucket && known.head === head) return known.reservation;
     const { durationMs } = bucket.request;
     const start = this.#earliestStart(bucket, durationMs);
@@ -232,6 +233,11 @@ export class Reservations {
       start === null ? null : { ...start, workloadId: head.id, bucket, endMs: start.startMs + durationMs };
     lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, bucket, head, reservation });
     return reservation;
+  }
+
+  /** Whether no expected end lies between `thenMs` and now. Then the same ends are expected, at the same instants. */
+  #expectsTheSame(thenMs: number): boolean {
+    return thenMs === this.#nowMs || (this.#world.completions.first() ?? Number.POSITIVE_INFINITY) > this.#nowMs;
   }
 
   /**
