@@ -107,7 +107,15 @@ import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
 import type { Snapshot, SnapshotQuery } from "./snapshot.ts";
 import type { LoginLink, Status } from "./status.ts";
-import type { DenialList, Identity, TokenCreated, TokenPage, TokenRequestInput, TokenRevoked } from "./token.ts";
+import type {
+  DenialList,
+  FollowedTokens,
+  Identity,
+  TokenCreated,
+  TokenPage,
+  TokenRequestInput,
+  TokenRevoked,
+} from "./token.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
 import type { GatewayOverview } from "./gateway.ts";
@@ -449,6 +457,8 @@ export interface HeadroomClient {
   /** Creates a token of a person or program. The answer shows it once. */
   createToken(body: TokenRequestInput, options?: CommandOptions): Promise<TokenCreated>;
   revokeToken(id: string, options?: CommandOptions): Promise<TokenRevoked>;
+  /** Digests of the tokens that gateways accept. `known`: the version that the caller has. */
+  followTokens(query?: { readonly known?: string | undefined }, options?: CallOptions): Promise<FollowedTokens>;
   /** Requests that were denied since the start, the newest first. */
   listDenials(options?: CallOptions): Promise<DenialList>;
   /** The user, role and teams of the caller. */

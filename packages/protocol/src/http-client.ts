@@ -40,7 +40,14 @@ function planningCalls(http: Http): Pick<HeadroomClient, PlanningCalls> {
   };
 }
 
-type TokenCalls = "createLoginLink" | "listTokens" | "createToken" | "revokeToken" | "listDenials" | "identity";
+type TokenCalls =
+  | "createLoginLink"
+  | "listTokens"
+  | "createToken"
+  | "revokeToken"
+  | "followTokens"
+  | "listDenials"
+  | "identity";
 
 function tokenCalls(http: Http): Pick<HeadroomClient, TokenCalls> {
   const o = operations;
@@ -49,6 +56,7 @@ function tokenCalls(http: Http): Pick<HeadroomClient, TokenCalls> {
     listTokens: (query, options) => http.call(o.listTokens, { query: { ...query }, options }),
     createToken: (body, options) => http.call(o.createToken, { body, options }),
     revokeToken: (id, options) => http.call(o.revokeToken, { params: { id }, options }),
+    followTokens: (query, options) => http.call(o.followTokens, { query: { ...query }, options }),
     listDenials: (options) => http.call(o.listDenials, { options }),
     identity: (options) => http.call(o.identity, { options }),
   };

@@ -29,6 +29,7 @@ export const permissions = [
   "status.read",
   "teams.read",
   "teams.write",
+  "tokens.follow",
   "tokens.read",
   "tokens.write",
   "workloads.exec",

@@ -40,6 +40,7 @@ const operator: readonly Permission[] = [
   "pipelines.decide",
   "plan.write",
   "proposals.decide",
+  "tokens.follow",
 ];
 
 /** Permissions of each role on the teams for which it is granted. */

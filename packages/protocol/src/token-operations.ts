@@ -3,7 +3,7 @@ import { names } from "@headroom/spec";
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
-import { denialList, identity, tokenCreated, tokenPage, tokenRequest, tokenRevoked } from "./token.ts";
+import { denialList, followedTokens, identity, tokenCreated, tokenPage, tokenRequest, tokenRevoked } from "./token.ts";
 
 export const tokenOperations = {
   listTokens: operation("GET /v1/tokens", "Tokens of people and programs", tokenPage, {
@@ -30,6 +30,17 @@ export const tokenOperations = {
       subject: "token",
       params: z.strictObject({ id: names.opaqueId }),
       problems: ["unknownToken"],
+    },
+  ),
+  followTokens: operation(
+    "GET /v1/tokens/followed",
+    "Digests of the active tokens of teams with role member or above, for gateways that accept these tokens",
+    followedTokens,
+    {
+      permission: "tokens.follow",
+      query: z.strictObject({
+        known: z.string().max(64).optional().meta({ description: "The version that the reader has." }),
+      }),
     },
   ),
   listDenials: operation("GET /v1/denials", "Requests that were denied since the start", denialList, {

@@ -57,6 +57,23 @@ export const tokenCreated = z
   .meta({ id: "TokenCreated" });
 export const tokenRevoked = z.object({ id: z.string(), name: z.string() }).meta({ id: "TokenRevoked" });
 
+/** A token as a gateway checks it: by its digest. */
+export const followedToken = z
+  .object({
+    name,
+    team: names.teamName,
+    sha256: z.string().meta({ description: "SHA-256 of the whole token, in hex digits." }),
+    expiresAtMs: instantMs.nullable(),
+  })
+  .meta({ id: "FollowedToken" });
+
+export const followedTokens = z
+  .object({
+    version: z.string().meta({ description: "Changes with the list." }),
+    items: z.array(followedToken).nullable().meta({ description: "null: the list still has the version `known`." }),
+  })
+  .meta({ id: "FollowedTokens" });
+
 export const identity = z
   .object({
     user: z.string(),
@@ -88,6 +105,7 @@ export type TokenRequestInput = z.input<typeof tokenRequest>;
 export type TokenPage = z.output<typeof tokenPage>;
 export type TokenCreated = z.output<typeof tokenCreated>;
 export type TokenRevoked = z.output<typeof tokenRevoked>;
+export type FollowedTokens = z.output<typeof followedTokens>;
 export type Identity = z.output<typeof identity>;
 export type Denial = z.output<typeof denial>;
 export type DenialList = z.output<typeof denialList>;

@@ -83,8 +83,11 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
 
   writeFileSync(
     path.join(work, "gateway.yaml"),
-    `listen: 127.0.0.1:0\nstate: ${path.join(root, "gateway")}\naccess: open\ncontrolPlane: { url: "${url}", token: { file: "${path.join(home, "token")}" }, interval: 200ms }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
+    `listen: 127.0.0.1:0\nstate: ${path.join(root, "gateway")}\nteams: [{ name: default }]\ncontrolPlane: { url: "${url}", token: { file: "${path.join(home, "token")}" }, interval: 200ms, accessTokens: true }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
   );
+  const created = await command("token", "create", "app", "--for", "app", "--team", "default", "--json");
+  const { secret } = JSON.parse(created.stdout) as { readonly secret: string };
+  const headers = { authorization: `Bearer ${secret}` };
   gateway = startProgram(["gateway", "--config", "gateway.yaml"], { home, cwd: work });
   const [, gatewayUrl = ""] = await gateway.saying(/listens on (http:\S+?)[.,]?\s/);
   const failures: string[] = [];
@@ -94,7 +97,7 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
   const client = async (): Promise<void> => {
     while (!isOver) {
       const body = JSON.stringify({ model: "chat", messages: [{ role: "user", content: `hi ${answered}` }] });
-      const response = await fetch(`${gatewayUrl}/v1/chat/completions`, { method: "POST", body });
+      const response = await fetch(`${gatewayUrl}/v1/chat/completions`, { method: "POST", headers, body });
       const text = await response.text();
       for (const [, version = "", from = ""] of text.matchAll(/"version":"(.*?)"(?:,"from":"(.*?)")?/g))
         versions.add(version + from);
@@ -119,6 +122,9 @@ it("grows, shrinks and outlives its control plane without a failed request", asy
   if (isTurnOf("rollouts")) await rollOut({ url, versions, answered: () => answered });
   isOver = true;
   await Promise.all(clients);
+  expect(await command("token", "revoke", "app")).toMatchObject({ code: 0 });
+  const models = async (): Promise<number> => (await fetch(`${gatewayUrl}/v1/models`, { headers })).status;
+  await expect.poll(models, { timeout: 10_000 }).toBe(401);
   await command("stop", "chat");
   await expect
     .poll(async () => (await command("list", "--json")).stdout, { timeout: 60_000 })

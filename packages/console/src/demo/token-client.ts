@@ -5,7 +5,10 @@ import { rejectionProblem } from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-type TokenClient = Pick<HeadroomClient, "listTokens" | "createToken" | "revokeToken" | "listDenials" | "identity">;
+type TokenClient = Pick<
+  HeadroomClient,
+  "listTokens" | "createToken" | "revokeToken" | "followTokens" | "listDenials" | "identity"
+>;
 
 const USER = "console";
 
@@ -37,6 +40,7 @@ export function tokenClient(world: Pick<DemoWorld, "engine" | "nowMs">): TokenCl
       tokens.set(id, { ...token, revokedAtMs: world.nowMs });
       return { id, name: token.name };
     },
+    followTokens: () => Promise.reject(refuse("notSupported", "No gateway follows the demo.")),
     listDenials: async () => ({ items: [] }),
     identity: async () => ({ user: USER, token: null, team: null, role: "admin", expiresAtMs: null }),
   };

@@ -1,11 +1,17 @@
 /** Identifies the team of a presented key by the key's SHA-256. */
 import { hash, randomBytes } from "node:crypto";
 import type { TeamConfig } from "../config/schema.ts";
+import type { FollowedToken } from "./followed-tokens.ts";
 import type { TeamLimits } from "../limits/account.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 
 export interface Caller {
   readonly team: string;
+  /**
+   * Team of gateway.yaml whose limits and share the requests count to: the team itself, or for a token of the control plane the
+   * nearest team above that gateway.yaml lists.
+   */
+  readonly account: string;
   /** Name of the key. Without a name, the first digits of its hash. */
   readonly key: string;
   readonly zone: string;
@@ -29,6 +35,7 @@ const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: un
 /** The caller of all requests to a gateway without keys. */
 export const anonymous: Caller = {
   team: "",
+  account: "",
   key: "",
   zone: "",
   region: "",
@@ -52,29 +59,38 @@ export class Teams {
 
   readonly #now: () => number;
 
-  constructor(teams: readonly TeamConfig[], now: () => number) {
+  constructor(teams: readonly TeamConfig[], now: () => number, tokens: readonly FollowedToken[] = []) {
     this.#now = now;
     for (const team of teams) {
-      const limits = limitsOfTeam(team);
-      const hasLimits = limits.requests !== undefined || limits.tokens !== undefined || limits.money !== undefined;
-      const teamModels = team.models === undefined ? undefined : new Set(team.models);
-      for (const key of team.keys) {
-        const { expires: expiresAtMs } = key;
-        if (expiresAtMs !== undefined && expiresAtMs <= now()) continue;
-        const models = modelsOf(key.models, teamModels);
-        const name = key.name ?? key.sha256.slice(0, 8);
-        const { zone = "", region = "" } = team;
-        const allowedRegions = key.allowedRegions ?? team.allowedRegions;
-        const dataRules = [team.dataRule, key.dataRule].filter((rule) => rule !== undefined);
-        const { weight } = team;
-        const access = { limits, hasLimits, models, allowedRegions, dataRules, weight, expiresAtMs };
-        const caller: Caller = { team: team.name, key: name, zone, region, ...access };
-        this.#byHash.set(key.sha256, caller);
-        const identity = this.#byTeam.get(team.name) ?? new TeamIdentity();
-        identity.add(caller);
-        this.#byTeam.set(team.name, identity);
-      }
+      const access = accessOf(team);
+      for (const { name, ...key } of team.keys)
+        this.#add(team, access, { ...key, name: name ?? key.sha256.slice(0, 8) });
     }
+    if (tokens.length === 0) return;
+    const listed = new Map(teams.map((team) => [team.name, { team, access: accessOf(team) }]));
+    for (const { team: path, name, sha256, expiresAtMs } of tokens) {
+      const account = listed.get(accountOf(path, listed) ?? "");
+      if (account === undefined || this.#byHash.has(sha256)) continue;
+      const key = { name: `token:${name}`, sha256, expires: expiresAtMs ?? undefined };
+      this.#add(account.team, { ...account.access, team: path }, key);
+    }
+  }
+
+  #add(team: TeamConfig, access: TeamAccess, key: NamedKey): void {
+    const { expires: expiresAtMs } = key;
+    if (expiresAtMs !== undefined && expiresAtMs <= this.#now()) return;
+    const caller: Caller = {
+      ...access,
+      key: key.name,
+      models: modelsOf(key.models, access.models),
+      allowedRegions: key.allowedRegions ?? team.allowedRegions,
+      dataRules: [team.dataRule, key.dataRule].filter((rule) => rule !== undefined),
+      expiresAtMs,
+    };
+    this.#byHash.set(key.sha256, caller);
+    const identity = this.#byTeam.get(caller.team) ?? new TeamIdentity();
+    identity.add(caller);
+    this.#byTeam.set(caller.team, identity);
   }
 
   /**
@@ -100,6 +116,26 @@ export class Teams {
     if (this.#recent.size >= RECENT_MAX) this.#recent.clear();
     this.#recent.set(key, caller);
     return caller;
+  }
+}
+
+/** Properties of a caller that follow from the team of gateway.yaml. */
+type TeamAccess = Pick<Caller, "team" | "account" | "zone" | "region" | "limits" | "hasLimits" | "models" | "weight">;
+type NamedKey = TeamConfig["keys"][number] & { readonly name: string };
+
+function accessOf(team: TeamConfig): TeamAccess {
+  const { name, zone = "", region = "", weight } = team;
+  const limits = limitsOfTeam(team);
+  const hasLimits = limits.requests !== undefined || limits.tokens !== undefined || limits.money !== undefined;
+  const models = team.models === undefined ? undefined : new Set(team.models);
+  return { team: name, account: name, zone, region, limits, hasLimits, models, weight };
+}
+
+/** The team of this path, or the nearest one above it, that is listed. Undefined if none is. */
+export function accountOf(path: string, listed: { has(name: string): boolean }): string | undefined {
+  for (let name = path; ; name = name.slice(0, name.lastIndexOf("/"))) {
+    if (listed.has(name)) return name;
+    if (!name.includes("/")) return undefined;
   }
 }
 

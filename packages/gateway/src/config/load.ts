@@ -240,7 +240,8 @@ const noKeyProblem: FoundProblem = {
     "asks for keys and no team has one; create one (headroom key create --config FILE TEAM/NAME) or set access: open",
 };
 
-function hasNoKey({ access, teams }: GatewayConfig): boolean {
+function hasNoKey({ access, teams, controlPlane }: GatewayConfig): boolean {
+  if (controlPlane?.accessTokens === true && teams.length > 0) return false;
   return access === "keys" && !teams.some(({ keys }) => keys.length > 0);
 }
 

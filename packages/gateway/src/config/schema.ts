@@ -272,6 +272,8 @@ export const gatewaySchema = z.strictObject({
       url: z.url({ protocol: /^https?$/, error: "must be an http or https URL, such as http://127.0.0.1:7600" }),
       token: secret,
       interval: duration.prefault("1s"),
+      /** Whether access tokens of the control plane are keys here, for its teams that `teams` lists and those below them. */
+      accessTokens: z.boolean().default(false),
     })
     .optional(),
   models: z.array(model).min(1).max(10_000),

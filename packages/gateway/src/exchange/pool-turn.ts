@@ -39,7 +39,7 @@ export class PoolTurn {
     const isFree = endpoint.operation === "count_tokens" || endpoint.operation === "stored_response";
     if (fair === undefined || isFree || !pool.hasAvailable(nowMs, caller.allowedRegions)) return "go";
     this.#turn = fair.take({
-      team: caller.team,
+      team: caller.account,
       weight: caller.weight,
       isBatch,
       promptTokens: model.estimatedPromptTokens(bodyBytes),

@@ -1,7 +1,8 @@
 /** The gateway process: accepts client connections, runs exchanges, calls replicas. Entry point: `startGateway`. */
 import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
 import type { ResponseOwners } from "../access/response-owners.ts";
-import { anonymous, Teams, type Caller } from "../access/teams.ts";
+import { Callers } from "../access/callers.ts";
+import { anonymous, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { clientLimits } from "./client-limits.ts";
 import { BatchApi, type FileContent } from "../batches/batch-api.ts";
@@ -92,7 +93,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly #idPrefix: string;
   #requestCount = 0;
   #config: GatewayConfig;
-  #teams: Teams;
+  readonly callers: Callers;
   readonly batchRunner: BatchRunner;
   readonly #batchApi: BatchApi;
   isDraining = false;
@@ -106,12 +107,12 @@ export class Gateway implements ClientPort, Runtime {
     this.bodies = new SharedBudget(config.bounds.bodies);
     this.records = new MemoryBudget(config.bounds.bodies / 4);
     this.answers = new MemoryBudget(config.bounds.answers);
-    this.#teams = new Teams(config.teams, this.#parts.now);
+    this.callers = new Callers(config.teams, parts.now);
     this.batchRunner = new BatchRunner({
       store: parts.batches,
       concurrency: config.batches.concurrency,
       now: parts.now,
-      callerOf: (team) => (team === "" && this.#config.access === "open" ? anonymous : this.#teams.ofTeam(team)),
+      callerOf: (team) => (team === "" && this.#config.access === "open" ? anonymous : this.callers.ofTeam(team)),
       run: (caller, endpoint, body) => this.#runAlone(caller, endpoint, body),
     });
     this.#batchApi = new BatchApi(parts.batches, this.batchRunner);
@@ -131,14 +132,14 @@ export class Gateway implements ClientPort, Runtime {
     this.#parts.fleet.apply(config, this.now());
     this.#parts.batches.storageMax = config.batches.storage;
     this.#config = config;
-    this.#teams = new Teams(config.teams, this.#parts.now);
+    this.callers.apply(config.teams);
     this.bounds = clientLimits(config);
   }
 
   /** Counts requests in progress to the budgets that their teams have now and did not have at their start. */
   addBudgets(): void {
     this.exchanges.forEach(({ limits, request }) => {
-      const { money } = this.#teams.ofTeam(request.caller.team)?.limits ?? {};
+      const { money } = this.callers.ofTeam(request.caller.team)?.limits ?? {};
       if (money !== undefined) limits.addBudget(money);
     });
   }
@@ -172,7 +173,7 @@ export class Gateway implements ClientPort, Runtime {
       this.#refuse(connection, { path, head }, { kind: "badRequest", message: `${path} takes no body.` });
       return false;
     }
-    const caller = this.#teams.find(head.key);
+    const caller = this.callers.find(head.key);
     if (caller !== undefined || this.#config.access === "open") {
       this.connections.identified(connection);
       connection.bodyOwner = caller?.team ?? connection.address;
@@ -203,7 +204,7 @@ export class Gateway implements ClientPort, Runtime {
     const query = target.indexOf("?");
     const path = query < 0 ? target : target.slice(0, query);
     const caller =
-      this.#config.access === "open" ? (this.#teams.find(head.key) ?? anonymous) : this.#teams.find(head.key);
+      this.#config.access === "open" ? (this.callers.find(head.key) ?? anonymous) : this.callers.find(head.key);
     // The key was valid when the head of the request arrived, but a configuration without this key may have been
     // applied since.
     if (caller === undefined && !isOpenPath(path)) {
@@ -483,7 +484,7 @@ export class Gateway implements ClientPort, Runtime {
   ): string {
     const { path, head, caller, operation = endpointAt(path)?.operation, model = "", bodyBytes = 0 } = request;
     const id = this.#newId();
-    const known = caller ?? (head === undefined ? undefined : this.#teams.find(head.key));
+    const known = caller ?? (head === undefined ? undefined : this.callers.find(head.key));
     const refused = { id, atMs: this.now(), path, head, caller: known, operation, model, bodyBytes };
     recordRefusal(this.#parts, refused, error, reason);
     return id;

@@ -5,7 +5,7 @@
 import path from "node:path";
 import type { GatewayConfig, TeamConfig } from "../config/schema.ts";
 import { coordinatorSecretOf } from "../config/secrets.ts";
-import { limitsOfTeam } from "../access/teams.ts";
+import { accountOf, limitsOfTeam } from "../access/teams.ts";
 import { LocalLimits, type LimitSource } from "../limits/account.ts";
 import { LeasedLimits } from "../limits/leases.ts";
 import { LimitLedger } from "../limits/ledger.ts";
@@ -50,7 +50,7 @@ export async function limitsOf(config: GatewayConfig, parts: LimitParts): Promis
 function spentOf(config: GatewayConfig, parts: LimitParts): readonly CountedUse[] {
   return spendingOf(config.teams, parts).flatMap((spending) => {
     while (spending.reader.readBlock());
-    return countedOf(spending);
+    return countedOf(spending, config);
   });
 }
 
@@ -76,7 +76,7 @@ export async function spentBeforeBudget(
   return (limits) => {
     for (const spending of added) {
       while (spending.reader.readBlock());
-      for (const { definition, ages } of countedOf(spending)) limits.countSpent(definition, ages[0]![1]);
+      for (const { definition, ages } of countedOf(spending, next)) limits.countSpent(definition, ages[0]![1]);
     }
   };
 }
@@ -99,8 +99,15 @@ function spendingOf(
   });
 }
 
-function countedOf({ teams, reader }: Spending): CountedUse[] {
-  const spent = reader.spent();
+/** Amounts of the teams, with those of teams below whose access tokens count to them. */
+function countedOf({ teams, reader }: Spending, config: GatewayConfig): CountedUse[] {
+  const listed = new Set(config.teams.map(({ name }) => name));
+  const takesTokens = config.controlPlane?.accessTokens === true;
+  const spent = new Map<string, number>();
+  for (const [team, amount] of reader.spent()) {
+    const account = takesTokens ? accountOf(team, listed) : team;
+    if (account !== undefined) spent.set(account, (spent.get(account) ?? 0) + amount);
+  }
   return teams.flatMap((team) => {
     const amount = spent.get(team.name) ?? 0;
     const { money } = limitsOfTeam(team);

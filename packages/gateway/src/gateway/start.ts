@@ -17,6 +17,7 @@ import {
 import { checkAddresses } from "../config/exposure.ts";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import { TokenFollower } from "../access/followed-tokens.ts";
 import { ResponseOwners } from "../access/response-owners.ts";
 import { BatchStore } from "../batches/store.ts";
 import { ClientConnection } from "../http/client-connection.ts";
@@ -202,7 +203,9 @@ async function startParts(
   const followedParts = { fleet, waker, limits, usage, usageDirectory, stateDirectory, now, log };
   const followed = new FollowedEndpoints(config, { ...followedParts, active: () => active });
   opened.add(() => followed.stop());
-  await followed.start();
+  const tokens = TokenFollower.of(config, { stateDirectory, callers: gateway.callers, now, log });
+  opened.add(() => tokens?.stop());
+  await Promise.all([followed.start(), tokens?.start()]);
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
   const listener = createListener(config, gateway, log);
@@ -226,7 +229,7 @@ async function startParts(
       active = next;
     },
     reopenLog: () => accessLog?.reopen(),
-    close: closing({ ...parts, config, gateway, prober, followed, sweeper, admin, listener }),
+    close: closing({ ...parts, config, gateway, prober, followed, tokens, sweeper, admin, listener }),
   };
 }
 
@@ -242,6 +245,7 @@ interface RunningParts {
   readonly batches: BatchStore;
   readonly prober: Prober;
   readonly followed: FollowedEndpoints;
+  readonly tokens: TokenFollower | undefined;
   readonly sweeper: NodeJS.Timeout;
   readonly admin: HttpServer;
   readonly listener: Listener;
@@ -261,6 +265,7 @@ function closing(parts: RunningParts): () => Promise<void> {
     await batches.idle();
     prober.stop();
     parts.followed.stop();
+    parts.tokens?.stop();
     clearInterval(parts.sweeper);
     parts.admin.close();
     parts.admin.closeAllConnections();

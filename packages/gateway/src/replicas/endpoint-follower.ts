@@ -8,7 +8,8 @@ import { isLoopback } from "@headroom/platform";
 import { z } from "zod";
 import type { PoolConfig } from "../config/schema.ts";
 import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
-import { secretOf, type SecretSource } from "../config/secrets.ts";
+import type { SecretSource } from "../config/secrets.ts";
+import { askControlPlane } from "../control-plane/ask.ts";
 import { endpointFullName as fullName } from "./endpoint-name.ts";
 import { followedOverflow, listedOverflow, type FollowedOverflow } from "./overflow-policy.ts";
 import { replicaIdOf } from "./replica.ts";
@@ -19,8 +20,6 @@ import { LoadReporter, type GatewayLoad, type ReportedEndpoint } from "./load-re
 const WAITING_INTERVAL_MS = 200;
 /** Interval during a rollout, so that a rollback moves the requests within a second. */
 const ROLLOUT_INTERVAL_MS = 250;
-const ANSWER_TIMEOUT_MS = 5_000;
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const REPLICAS_MAX = 1_000;
 /** Number of endpoints at which the control plane cuts its list. */
 const ENDPOINTS_LISTED_MAX = 1_000;
@@ -183,13 +182,7 @@ export class EndpointFollower {
   }
 
   async #ask(): Promise<ListedEndpoints> {
-    const response = await fetch(new URL("/v1/endpoints", this.#setup.url), {
-      headers: { authorization: `Bearer ${secretOf(this.#setup.token)}`, accept: "application/json" },
-      redirect: "error",
-      signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
-    });
-    if (response.status !== 200) throw new Error(`it answers with status ${response.status}`);
-    return listSchema.parse(JSON.parse(await boundedText(response))).items;
+    return listSchema.parse(await askControlPlane(this.#setup, "/v1/endpoints", this.#abort.signal)).items;
   }
 
   /**
@@ -303,16 +296,6 @@ const urlsOf = (addresses: readonly string[]): readonly UpstreamUrl[] =>
 
 const idsOf = (addresses: readonly string[]): ReadonlySet<string> =>
   new Set(urlsOf(addresses).map((url) => replicaIdOf({ url })));
-
-async function boundedText(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > ANSWER_BYTES_MAX) throw new Error(`its answer is longer than ${ANSWER_BYTES_MAX} bytes`);
-  }
-  return text + decoder.decode();
-}
 
 function readKnown(file: string): Known {
   try {

@@ -91,7 +91,7 @@ import { annotateIncident, fleetHealth, getIncident, listFindings, listIncidents
 import { removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
-import { createToken, identityOf, listTokens, revokeToken, revokeWithoutTeam } from "./tokens.ts";
+import { createToken, followTokens, identityOf, listTokens, revokeToken, revokeWithoutTeam } from "./tokens.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
@@ -436,6 +436,7 @@ export const handlers: Handlers = {
   listTokens,
   createToken,
   revokeToken,
+  followTokens,
   listDenials: ({ denials }) => ({ items: denials.items }),
   identity: identityOf,
   createLoginLink: ({ gate, address }, { principal }) => {

@@ -1,4 +1,5 @@
 /** Every operation by role and by the place of the role in the tree of teams, one request each over HTTP. */
+import { createHash } from "node:crypto";
 import { operationNames, operations, roles } from "@headroom/protocol";
 import type { OperationName, Permission, Role } from "@headroom/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -34,6 +35,7 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "status.read": "viewer",
   "teams.read": "viewer",
   "teams.write": "admin",
+  "tokens.follow": "operator",
   "tokens.read": "admin",
   "tokens.write": "admin",
   "workloads.exec": "member",
@@ -393,6 +395,26 @@ describe("tokens", () => {
     expect((await whoami(brief.secret)).status).toBe(401);
     for (const wrong of [`${secret}x`, secret.slice(0, -1), secret.toUpperCase(), "hr_0000000000000000_"])
       expect((await whoami(wrong)).status).toBe(401);
+  });
+
+  it("of teams are told to gateways by digest, from role member on, until they are revoked", async () => {
+    const created = await Promise.all(
+      (["viewer", "member"] as const).map((role) =>
+        live.client.createToken({ name: `f-${role}`, user: "frank", team: "lab/nlp", role }),
+      ),
+    );
+    await live.client.createToken({ name: "f-whole", user: "frank", role: "admin" });
+    const { version, items } = await live.client.followTokens();
+    const own = items?.filter(({ name }) => name.startsWith("f-"));
+    const sha256 = createHash("sha256")
+      .update(created[1]?.secret ?? "")
+      .digest("hex");
+    expect(own).toEqual([{ name: "f-member", team: "lab/nlp", sha256, expiresAtMs: null }]);
+    expect(await live.client.followTokens({ known: version })).toEqual({ version, items: null });
+    await live.client.revokeToken(created[1]?.token.id ?? "");
+    const next = await live.client.followTokens({ known: version });
+    expect(next.version).not.toBe(version);
+    expect(next.items?.some(({ name }) => name === "f-member")).toBe(false);
   });
 
   it("are kept by digest, in a file of the owner, over a restart", async () => {

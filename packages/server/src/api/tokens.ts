@@ -2,7 +2,7 @@
 import type { ReadonlyState } from "@headroom/engine";
 import type { TeamName } from "@headroom/model";
 import { ProblemError, checkedUser, refuse } from "@headroom/protocol";
-import type { AccessToken, Identity, TokenCreated, TokenPage, TokenRevoked } from "@headroom/protocol";
+import type { AccessToken, FollowedTokens, Identity, TokenCreated, TokenPage, TokenRevoked } from "@headroom/protocol";
 import { rejectionProblem } from "@headroom/views";
 import { authorize } from "../auth/authorize.ts";
 import { withTeamsAbove } from "../auth/team-tree.ts";
@@ -51,6 +51,12 @@ export function revokeToken(plane: ControlPlane, { params: { id }, actor }: Call
   if (token === null) throw refuse("unknownToken", `There is no token ${id}.`);
   plane.log.info(`${actor} revoked the token ${token.name} (${id})`);
   return { id, name: token.name };
+}
+
+/** The tokens that gateways accept: teams are known to them by their tokens. */
+export function followTokens({ tokens }: ControlPlane, { query }: Call<"followTokens">): FollowedTokens {
+  const { version, items } = tokens.followed();
+  return { version, items: query.known === version ? null : items };
 }
 
 /** Ends the tokens of removed teams: after a removal, and at the start for a crash between both. */

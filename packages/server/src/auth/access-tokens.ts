@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { PAGE_ITEMS_DEFAULT, refuse } from "@headroom/protocol";
-import type { AccessToken, TokenCreated, TokenPage, TokenRequest } from "@headroom/protocol";
+import type { AccessToken, FollowedTokens, TokenCreated, TokenPage, TokenRequest } from "@headroom/protocol";
 import { readTokens, writeTokens } from "./token-file.ts";
 import type { RecordedToken } from "./token-file.ts";
 
@@ -38,6 +38,7 @@ export class AccessTokens {
   readonly #tokens = new Map<string, RecordedToken>();
   readonly #timer: NodeJS.Timeout;
   #hasNewUse = false;
+  #followed: FollowedTokens | null = null;
 
   constructor(options: AccessTokensOptions) {
     this.#options = options;
@@ -149,6 +150,22 @@ export class AccessTokens {
     return { items, nextCursor: rest.length > limit ? (items.at(-1)?.id ?? null) : null };
   }
 
+  /**
+   * Digests of the tokens that gateways accept: those of teams, with role member or above. The list is kept until a token is
+   * created or revoked, so it may have tokens that have expired since; gateways compare the time.
+   */
+  followed(): FollowedTokens {
+    if (this.#followed !== null) return this.#followed;
+    const nowMs = this.#options.nowMs();
+    const items = [...this.#tokens.values()].flatMap((token) => {
+      const { name, team, role, sha256, expiresAtMs } = token;
+      return team === null || role === "viewer" || hasEnded(token, nowMs) ? [] : { name, team, sha256, expiresAtMs };
+    });
+    const version = digestOf(JSON.stringify(items)).toString("hex");
+    this.#followed = { version, items };
+    return this.#followed;
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#writeUses();
@@ -172,6 +189,7 @@ export class AccessTokens {
     const kept = tokens.filter((each) => !hasEnded(each, nowMs) || ++dropped > surplus);
     writeTokens(this.#options.home, kept);
     this.#hasNewUse = false;
+    this.#followed = null;
     this.#tokens.clear();
     for (const token of kept) this.#tokens.set(token.id, token);
   }
