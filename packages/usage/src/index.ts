@@ -36,6 +36,7 @@ export { charges, HourlyRows, isUnused, MILLI_MS_PER_HOUR, type BillingRange, ty
 export { billedCharges, rangeOfRows, type Billable } from "./bill/billed-charges.ts";
 export { allColumns, focusColumns, type FocusColumn, type FocusRow } from "./focus/focus-columns.ts";
 export { energyPerHour, focusRows, monthsOf } from "./focus/focus-rows.ts";
+export { meteredFocusRows } from "./focus/metered-rows.ts";
 export { FocusEvaluation, type FocusViolation } from "./focus/evaluate.ts";
 export type { FocusText } from "./focus/row-rules.ts";
 export { demoMonth, type DemoMonth } from "./focus/demo-fleet.ts";

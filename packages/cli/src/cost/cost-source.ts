@@ -42,16 +42,11 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
   const { HourlyRows, demoMonth, rangeOfRows } = await import("@headroom/usage");
   const hourly = new HourlyRows();
   if (options.demo === true) {
-    const { rows, book, fromMs, toMs } = demoMonth(1, scaleOf(options.demoScale));
+    const { rows, book, metered, fromMs, toMs } = demoMonth(1, scaleOf(options.demoScale));
     for (const row of rows) hourly.add(row);
-    return {
-      hourly,
-      book,
-      range: chosenRange(options, { fromMs, toMs }),
-      parents: new Map(),
-      waits: null,
-      metered: [],
-    };
+    const range = chosenRange(options, { fromMs, toMs });
+    const inRange = metered.filter(({ dayMs }) => dayMs >= range.fromMs && dayMs < range.toMs);
+    return { hourly, book, range, parents: new Map(), waits: null, metered: inRange };
   }
   if (options.rows !== undefined) {
     const { readRowsFile } = await import("../usage/usage-csv.ts");

@@ -1,4 +1,5 @@
 /** `headroom cost export` and `headroom cost evaluate`. */
+import type { MeteredLine } from "@headroom/usage";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
@@ -17,14 +18,21 @@ export async function runExport(context: CommandContext, options: ExportOptions)
     throw new CliError("name the folder for the files: headroom cost export --focus DIR", exitCode.usage);
   const folder = path.resolve(context.terminal.workingDirectory, options.focus);
   const source = await costSource(context, options);
-  const { billedCharges, focusRows } = await import("@headroom/usage");
+  const { billedCharges, focusRows, meteredFocusRows } = await import("@headroom/usage");
   const unpriced = new Map<string, bigint>();
   mkdirSync(folder, { recursive: true });
-  const written = await writeFocusFiles(focusRows(billedCharges(source, unpriced), source.book, source.range), folder);
+  const rows = function* () {
+    yield* focusRows(billedCharges(source, unpriced), source.book, source.range);
+    yield* meteredFocusRows(source.metered, source.book);
+  };
+  const written = await writeFocusFiles(rows(), folder);
+  const isUnpriced = ({ service, price }: MeteredLine): boolean => service === "storage" && price === "";
+  const unpricedStores = [...new Set(source.metered.filter(isUnpriced).map(({ place }) => place))].toSorted();
+  for (const store of unpricedStores) context.note(`warning: store ${store} has no price; its storage is not exported`);
   for (const pool of unpriced.keys())
     context.note(`warning: pool ${pool} has hours without a price; they are not exported`);
   if (options.json === true)
-    context.print(JSON.stringify({ ...written, unpricedPools: [...unpriced.keys()] }, null, 2));
+    context.print(JSON.stringify({ ...written, unpricedPools: [...unpriced.keys()], unpricedStores }, null, 2));
   else context.print(`${written.csv} and ${written.parquet} have ${written.rowCount} rows of FOCUS 1.2.`);
   return exitCode.ok;
 }

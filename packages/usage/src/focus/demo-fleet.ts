@@ -3,9 +3,11 @@
  * the same month.
  */
 import { draw } from "@headroom/model";
+import type { MeteredLine } from "../metered/metered-line.ts";
 import { instantOf } from "../prices/amounts.ts";
 import { priceBook, type PriceBook, type PriceDocument } from "../prices/price-documents.ts";
 import type { UsageRow } from "../rows/row.ts";
+import { demoMetered, demoMeteredPrices } from "./demo-metered.ts";
 
 const MINUTE_MS = 60_000;
 const DRAW_MAX = 2 ** 32;
@@ -107,17 +109,20 @@ const amounts = [125, 142, 285, 428, 500, 571, 1_000, 2_000, 4_000, 8_000];
 export interface DemoMonth {
   readonly rows: Iterable<UsageRow>;
   readonly book: PriceBook;
+  /** Storage and tokens. */
+  readonly metered: readonly MeteredLine[];
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /** `scale`: how many times the nodes of the demo; 1 gives about 60,000 charges. */
 export function demoMonth(seed: number, scale = 1): DemoMonth {
-  const book = priceBook(documents as readonly PriceDocument[]);
+  const book = priceBook([...documents, ...demoMeteredPrices] as readonly PriceDocument[]);
   if ("problem" in book) throw new Error(book.problem);
   const fromMs = instantOf("2026-10-01");
   const toMs = instantOf("2026-11-01");
-  return { rows: demoRows({ seed, scale, fromMs, toMs }), book, fromMs, toMs };
+  const metered = demoMetered({ seed, fromMs, toMs, teams }, book);
+  return { rows: demoRows({ seed, scale, fromMs, toMs }), book, metered, fromMs, toMs };
 }
 
 interface DemoWindow {

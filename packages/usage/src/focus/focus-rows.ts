@@ -98,7 +98,7 @@ const commitmentOf = (price: CapacityPrice): Commitment => ({
   type: commitmentTypes[price.source],
 });
 
-const NO_COMMITMENT: Pick<
+export const NO_COMMITMENT: Pick<
   FocusRow,
   | "CapacityReservationId"
   | "CapacityReservationStatus"
@@ -146,7 +146,7 @@ function unitPriceOf(price: PoolPrice, hourMs: number): number {
   return round4(price.listPerHour ?? hourCost(price, hourMs) / MICRO / price.accelerators);
 }
 
-function priceColumns(
+export function priceColumns(
   unitPrice: number,
   { quantity, cost }: Product,
 ): Pick<
@@ -279,7 +279,7 @@ class FocusRows {
   }
 }
 
-const NO_OWN_COLUMNS = {
+export const NO_OWN_COLUMNS = {
   x_GpuModel: null,
   x_GpuHoursAllocated: null,
   x_GpuHoursActive: null,

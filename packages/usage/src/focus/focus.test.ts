@@ -7,6 +7,7 @@ import { FocusEvaluation } from "./evaluate.ts";
 import { exactProduct } from "./exact-product.ts";
 import { allColumns } from "./focus-columns.ts";
 import { focusRows } from "./focus-rows.ts";
+import { meteredFocusRows } from "./metered-rows.ts";
 import { focusText } from "./focus-text.ts";
 import type { FocusText } from "./row-rules.ts";
 
@@ -145,6 +146,32 @@ describe("a FOCUS dataset", () => {
       "GpuModel: own columns begin with x_",
       "SkuId: one column of each name",
     ]);
+  });
+
+  it("has storage and tokens, whose costs add up to the lines of the bill", () => {
+    const { book, metered: lines } = demoMonth(1);
+    const rows = [...meteredFocusRows(lines, book)].map(focusText);
+    expect(violationsOf([...valid, ...rows])).toEqual([]);
+    const sum = (category: string): number =>
+      rows
+        .filter((row) => row["ServiceCategory"] === category)
+        .reduce((total, row) => total + Math.round(Number(row["EffectiveCost"]) * 1_000_000), 0);
+    const billed = (service: string): number =>
+      lines.filter((line) => line.service === service).reduce((total, { microUsd }) => total + microUsd, 0);
+    expect([sum("Storage"), sum("AI and Machine Learning")]).toEqual([billed("storage"), billed("tokens")]);
+    expect(Math.min(billed("storage"), billed("tokens"))).toBeGreaterThan(1_000_000);
+    // The list cost differs from the bill by what it rounds: less than a thousandth of a dollar a row.
+    for (const row of rows)
+      expect(Math.abs(Number(row["ListCost"]) - Number(row["EffectiveCost"]))).toBeLessThan(0.001);
+    const own = rows.filter((row) => row["ServiceName"] === "Own Model Serving");
+    expect(own.length).toBeGreaterThan(100);
+    expect(new Set(own.map((row) => row["BilledCost"]))).toEqual(new Set(["0.0"]));
+  });
+
+  it("leaves storage without a price out, as the bill does", () => {
+    const { book, metered: lines } = demoMonth(1);
+    const unpriced = lines.filter(({ service }) => service === "storage").map((line) => ({ ...line, price: "" }));
+    expect([...meteredFocusRows(unpriced, book)]).toEqual([]);
   });
 
   it("states what every hour of a commitment costs, to the micro-dollar", () => {

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { BillingRange } from "../bill/charges.ts";
 import { instantOf } from "../prices/amounts.ts";
 import type { PriceBook, TokenPrice } from "../prices/price-documents.ts";
-import type { MeteredLine } from "./metered-line.ts";
+import type { MeteredLine, MeteredPart } from "./metered-line.ts";
 
 const count = z.number().int().nonnegative();
 
@@ -89,6 +89,7 @@ export class GatewayUsage {
 }
 
 function lineOf(sum: Sum, price: TokenPrice | null): MeteredLine {
+  const parts = partsOf(sum, price);
   return {
     dayMs: sum.dayMs,
     service: "tokens",
@@ -99,17 +100,30 @@ function lineOf(sum: Sum, price: TokenPrice | null): MeteredLine {
     requestCount: sum.requests,
     price: price?.name ?? "",
     provider: price?.provider ?? "",
-    microUsd: price === null ? 0 : tokenMicroUsd(sum, price),
+    microUsd: parts.reduce((total, { microUsd }) => total + microUsd, 0),
     chargedMicroUsd: Math.round(sum.nanoUsd / NANO_PER_MICRO),
+    parts,
   };
 }
 
-/** Dollars for a million tokens are micro-dollars for one. Cached tokens are part of the prompt. */
-function tokenMicroUsd({ prompt, cached, output }: Sum, price: TokenPrice): number {
-  const { perMillionInput, perMillionCachedInput = perMillionInput, perMillionOutput } = price;
-  return Math.round(
-    Math.max(0, prompt - cached) * perMillionInput + cached * perMillionCachedInput + output * perMillionOutput,
-  );
+/**
+ * Dollars for a million tokens are micro-dollars for one. Cached tokens are part of the prompt. Costs are rounded together, so
+ * that the parts add up to the rounded cost of all.
+ */
+function partsOf({ prompt, cached, output }: Sum, price: TokenPrice | null): readonly MeteredPart[] {
+  const input = price?.perMillionInput ?? 0;
+  const meters = [
+    { meter: "Input Tokens", quantity: Math.max(0, prompt - cached), unitPrice: input },
+    { meter: "Cached Input Tokens", quantity: cached, unitPrice: price?.perMillionCachedInput ?? input },
+    { meter: "Output Tokens", quantity: output, unitPrice: price?.perMillionOutput ?? 0 },
+  ] as const;
+  let [exact, rounded] = [0, 0];
+  return meters.map((part) => {
+    exact += part.quantity * part.unitPrice;
+    const microUsd = Math.round(exact) - rounded;
+    rounded += microUsd;
+    return { ...part, microUsd };
+  });
 }
 
 /** The newest price of the model that has begun by the day. A price of the pool goes before one of all pools. */

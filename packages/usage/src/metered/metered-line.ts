@@ -4,6 +4,16 @@
  */
 export type MeteredService = "storage" | "tokens";
 
+/** The part of a line with one unit price. The parts of a line add up to its cost. */
+export interface MeteredPart {
+  readonly meter: "Input Tokens" | "Cached Input Tokens" | "Output Tokens" | "Stored Data";
+  /** Tokens, or gibibyte-hours. */
+  readonly quantity: number;
+  /** USD for a million tokens, or for a gibibyte-month; 0: no price covers it. */
+  readonly unitPrice: number;
+  readonly microUsd: number;
+}
+
 export interface MeteredLine {
   readonly dayMs: number;
   readonly service: MeteredService;
@@ -22,7 +32,11 @@ export interface MeteredLine {
   readonly microUsd: number;
   /** Amount that the gateway charged by its own prices. It passes on costs of accelerators, so it is no further cost. */
   readonly chargedMicroUsd: number;
+  readonly parts: readonly MeteredPart[];
 }
+
+/** The line as reports list it. */
+export const listedLine = ({ parts: _parts, ...line }: MeteredLine): Omit<MeteredLine, "parts"> => line;
 
 /** By day, then the most expensive first. */
 export const sortedLines = (lines: readonly MeteredLine[]): readonly MeteredLine[] =>

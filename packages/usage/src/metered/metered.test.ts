@@ -159,6 +159,7 @@ it("lists the newest days of many lines, and of a day the most expensive, and co
       provider: "Cloud",
       microUsd: index,
       chargedMicroUsd: 0,
+      parts: [],
     })),
   );
   const question = { by: "all", group: ["team"], teams: null } as const;

@@ -83,8 +83,15 @@ export class StoreFold {
         atMs = endMs;
       }
     }
-    return [...lines.values()].map((line) => ({ ...line, microUsd: Math.round(line.microUsd) }));
+    return [...lines.values()].map(roundedLine);
   }
+}
+
+/** A day has one price of a store, so a line has one part. */
+function roundedLine(line: MeteredLine): MeteredLine {
+  const microUsd = Math.round(line.microUsd);
+  const parts = line.parts.map((part) => ({ ...part, quantity: line.quantity, microUsd }));
+  return { ...line, microUsd, parts };
 }
 
 function spansOf({ team, subject, bytes, places, isDeleted, sinceMs }: Stored, toMs: number): readonly StoredSpan[] {
@@ -115,6 +122,7 @@ function addSpan(
     provider: price?.provider ?? "",
     microUsd: (quantity * (price?.perGibMonth ?? 0) * MICRO) / MONTH_HOURS + (before?.microUsd ?? 0),
     chargedMicroUsd: 0,
+    parts: [{ meter: "Stored Data", quantity, unitPrice: price?.perGibMonth ?? 0, microUsd: 0 }],
   });
 }
 

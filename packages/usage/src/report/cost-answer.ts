@@ -1,7 +1,7 @@
 /** A report of costs as the API answers it: totals by period and group, for all teams or for those that a reader may see. */
 import { billedCharges, type Billable } from "../bill/billed-charges.ts";
 import { isUnused } from "../bill/charges.ts";
-import { newestLines, sortedLines, type MeteredLine } from "../metered/metered-line.ts";
+import { listedLine, newestLines, sortedLines, type MeteredLine } from "../metered/metered-line.ts";
 import type { UsagePeriod } from "../rows/usage-totals.ts";
 import { CostReport, type CostField, type CostTotal } from "./cost-report.ts";
 
@@ -44,7 +44,7 @@ export interface CostAnswer {
   /** Pools with hours that no price covers; these hours are not in the answer. */
   readonly unpricedPools: readonly string[];
   /** Storage and tokens of the newest days, by day; all with a price are in `items` and `total`. */
-  readonly metered: readonly MeteredLine[];
+  readonly metered: readonly Omit<MeteredLine, "parts">[];
 }
 
 /** Most lines of storage and tokens in an answer: a store with many artifacts has a line for each of them and day. */
@@ -75,7 +75,7 @@ export function costAnswer(
     })),
     total: amountsOf(report.whole),
     unpricedPools: teams === null ? [...unpriced.keys()].toSorted() : [],
-    metered: sortedLines(newestLines(metered, METERED_LISTED_MAX)),
+    metered: sortedLines(newestLines(metered, METERED_LISTED_MAX)).map(listedLine),
   };
 }
 
