@@ -109,7 +109,7 @@ const turns = [
   ["installed in a folder", "first answer", "foreign jobs", "submitters"],
   ["tour", "rollouts"],
   ["bursts", "monitoring", "drains"],
-  ["installed in a container"],
+  ["installed in a container", "adoption"],
   ["Kubernetes"],
 ] as const;
 

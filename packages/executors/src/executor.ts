@@ -21,6 +21,7 @@ import type {
   WorkloadId,
 } from "@headroom/model";
 import type { CacheReport } from "@headroom/stores";
+import type { WorkAdoption } from "./adoption.ts";
 import type { StagingProgress } from "./job-protocol/input-staging.ts";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
@@ -215,6 +216,8 @@ export interface Executor {
   readonly attemptsAreComplete?: true;
   /** Absent: another system isolates the attempts. */
   readonly isolation?: IsolationReport;
+  /** Absent: the executor takes in no work that exists already. */
+  readonly adoption?: WorkAdoption;
   /** Whether workers would find this directory empty, because it belongs to the control plane. Absent: none is. */
   hides?(directory: string): boolean;
   /**

@@ -3,6 +3,7 @@
  * (the contract), then `local/` (processes on this machine) and `slurm/`; `conformance/` tests every executor. `kinds/` lists the
  * types that operators can declare.
  */
+export * from "./adoption.ts";
 export * from "./executor.ts";
 export type { StagingProgress } from "./job-protocol/input-staging.ts";
 export { executorDeclaration, executorModes, readDeclaration } from "./kinds/executor-declaration.ts";

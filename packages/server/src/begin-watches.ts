@@ -1,5 +1,6 @@
 /** Begins what the control plane does by itself after its start. */
 import type { ControlPlane } from "./api/control-plane.ts";
+import { AdoptionService } from "./executors/adoption-service.ts";
 import type { ExecutorService } from "./executors/executor-service.ts";
 import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import type { ControlPlaneOptions } from "./server.ts";
@@ -42,10 +43,13 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
   metricTriggers.start();
   remedies.start();
   triggers.start();
+  const adoption = new AdoptionService({ driver, executors: plane.executors, forecast: plane.forecast, log });
+  adoption.start();
   const stopStores = storeService.begin(driver, log);
   const stopLooking = lookAtEachPool(driver, () => executors.look());
   return () => {
     triggers.close();
+    adoption.close();
     stopStores();
     stopLooking();
   };

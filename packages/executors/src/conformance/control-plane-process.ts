@@ -133,6 +133,11 @@ export class ControlPlaneProcess {
     return await (await this.#get(`/v1/workloads/${id}`)).text();
   }
 
+  /** The answer to a query, as text. */
+  async text(url: string): Promise<string> {
+    return await (await this.#get(url)).text();
+  }
+
   async logs(id: string): Promise<string> {
     return await (await this.#get(`/v1/workloads/${id}/logs`)).text();
   }

@@ -4,7 +4,8 @@ import type { Connection } from "./api/connection.ts";
 import type { KubernetesNode, KubernetesPod } from "./api/objects.ts";
 import { Reflector } from "./api/reflector.ts";
 import type { NodeHealth } from "./executor/gang-judge.ts";
-import { ATTEMPT_LABEL, isOfInstallation } from "./executor/pod-names.ts";
+import { ATTEMPT_LABEL, isOfInstallation, SCHEDULER_NAME } from "./executor/pod-names.ts";
+import { acceleratorsOf } from "./fleet/accelerators.ts";
 import type { ClusterView } from "./fleet/cluster-nodes.ts";
 import { notReadyReason, readCluster } from "./fleet/cluster-nodes.ts";
 import type { KubernetesSettings } from "./settings.ts";
@@ -34,7 +35,7 @@ export class ClusterCopy {
     this.#pods = new Reflector({
       ...shared,
       path: "/api/v1/pods",
-      keep: (pod) => keptPod(pod, installation),
+      keep: (pod) => keptPod(pod, installation, settings.adoptPods),
       onChange: (pod) => {
         setup.onNodes();
         if (pod === null) setup.onPods(null);
@@ -103,6 +104,24 @@ export class ClusterCopy {
     return [...this.#pods.items.values()].filter((pod) => this.isOwn(pod));
   }
 
+  /** Pods that name Headroom as their scheduler, as far as it adopts them. */
+  podsThatNameUs(): readonly KubernetesPod[] {
+    return [...this.#pods.items.values()].filter(({ spec }) => spec?.schedulerName === SCHEDULER_NAME);
+  }
+
+  /** Accelerator types of nodes that take work, by the resource that pods request. */
+  typesByResource(): ReadonlyMap<string, ReadonlySet<string>> {
+    const { settings } = this.#setup;
+    const types = new Map<string, Set<string>>();
+    for (const node of this.#nodes.items.values()) {
+      const { accelerators } = acceleratorsOf(node, settings.accelerators);
+      if (accelerators === null) continue;
+      const { resource, type } = accelerators;
+      types.set(resource, (types.get(resource) ?? new Set()).add(type));
+    }
+    return types;
+  }
+
   healthOf(nodeName: string): NodeHealth {
     const node = this.#nodes.items.get(`/${nodeName}`);
     if (node === undefined) return { kind: "gone" };
@@ -128,8 +147,8 @@ function keptNode({ metadata, spec, status }: KubernetesNode): KubernetesNode {
   };
 }
 
-/** Only the resources of pods of others are kept. */
-function keptPod(pod: KubernetesPod, installation: string): KubernetesPod {
+/** Only the resources of pods of others are kept, and of those that may be adopted the constraints on their nodes. */
+function keptPod(pod: KubernetesPod, installation: string, isAdopting: boolean): KubernetesPod {
   const { metadata, spec, status } = pod;
   const resources = defined({
     nodeName: spec?.nodeName,
@@ -140,15 +159,29 @@ function keptPod(pod: KubernetesPod, installation: string): KubernetesPod {
     ),
     overhead: spec?.overhead,
     resources: spec?.resources,
+    ...(isAdopting && spec?.schedulerName === SCHEDULER_NAME ? constraintsOf(spec) : {}),
   });
   if (!isOfInstallation(pod, installation)) {
     const { name, namespace, resourceVersion } = metadata;
-    const kept = { name, namespace, resourceVersion };
+    const mayBeAdopted = isAdopting && spec?.schedulerName === SCHEDULER_NAME;
+    const { uid, labels, annotations, deletionTimestamp } = metadata;
+    const more = mayBeAdopted ? { uid, labels, annotations, deletionTimestamp } : {};
+    const kept = { name, namespace, resourceVersion, ...more };
     return { metadata: defined(kept), spec: resources, status: defined({ phase: status?.phase }) };
   }
   const { managedFields: _managed, ...own } = metadata as typeof metadata & { readonly managedFields?: unknown };
   return { metadata: own, spec: resources, ...(status === undefined ? {} : { status }) };
 }
+
+const constraintsOf = (spec: NonNullable<KubernetesPod["spec"]>): NonNullable<KubernetesPod["spec"]> =>
+  defined({
+    nodeSelector: spec.nodeSelector,
+    affinity: spec.affinity,
+    topologySpreadConstraints: spec.topologySpreadConstraints,
+    schedulingGates: spec.schedulingGates,
+    terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds,
+    activeDeadlineSeconds: spec.activeDeadlineSeconds,
+  });
 
 type Defined<Fields> = { [Name in keyof Fields]: Exclude<Fields[Name], undefined> };
 

@@ -29,6 +29,7 @@ import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
 import { Reporter } from "../job-protocol/reporter.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { Connection, messageOf } from "./api/connection.ts";
+import { PodAdoption } from "./adoption/pod-adoption.ts";
 import { PodApi } from "./api/pod-api.ts";
 import { ClusterCopy } from "./cluster-copy.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
@@ -76,6 +77,7 @@ class KubernetesExecutor implements Executor {
   readonly #launcher: PodLauncher;
   readonly #tidier: PodTidier;
   readonly #fleet: FleetWatch;
+  readonly adoption?: PodAdoption;
   readonly #queue = new EffectQueue();
   readonly #remover = new TreeRemover();
   readonly #toldAtMs = new Map<string, number>();
@@ -121,6 +123,10 @@ class KubernetesExecutor implements Executor {
       startPods: (watched) => this.#launcher.start(watched),
       nodeIdOf: (name) => nodeIdOf(this.id, name),
     });
+    const { id } = options;
+    const holds = (uid: string): boolean => this.#watch.holds(uid);
+    if (settings.adoptPods)
+      this.adoption = new PodAdoption({ id, settings, copy, api, holds, isReady: () => this.#watch.isComplete });
     const log = {
       fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
       filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
@@ -133,6 +139,7 @@ class KubernetesExecutor implements Executor {
       log,
       watch: this.#watch,
       stores: options.stores,
+      adoption: this.adoption ?? null,
       onSilence,
     });
     this.#tidier = new PodTidier({ ...shared, keepPodsMs: settings.keepPodsMs });
@@ -241,6 +248,7 @@ class KubernetesExecutor implements Executor {
     this.#fleet.close();
     await Promise.all([this.#watch.close(), this.#tidier.close()]);
     await this.#started;
+    await this.adoption?.close();
     await this.#copy.close();
     this.#connection.close();
   }

@@ -60,6 +60,7 @@ export function rightsManifest({ namespace, podNamespaces, isReadOnly }: Manifes
             { apiGroups: [""], resources: ["pods/binding"], verbs: ["create"] },
             { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
             { apiGroups: [""], resources: ["services"], verbs: ["create", "delete"] },
+            { apiGroups: [""], resources: ["events"], verbs: ["create"] },
           ]),
           ...podNamespaces.map((name) => ({
             apiVersion: "rbac.authorization.k8s.io/v1",

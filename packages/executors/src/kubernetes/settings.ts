@@ -65,6 +65,14 @@ export const kubernetesSettings = z.strictObject({
     description:
       "Service account of the pods of each submitter. Others have `serviceAccount`; without it their work is refused.",
   }),
+  adoptPods: z.boolean().default(false).meta({
+    description:
+      "Whether pods of others with `schedulerName: headroom` join the queue as workloads, and are bound when they are placed. Default: they are left alone.",
+  }),
+  adoptTeams: z.record(nameRule, z.string().min(1).max(1_024)).optional().meta({
+    description:
+      "Team of the adopted pods of each namespace. Default: the team whose namespace it is by `namespaces` or `namespace`. Pods of other namespaces are refused.",
+  }),
   defaultImage: z.string().min(1).max(512).optional().meta({
     description:
       "Image of workloads that name none in `image` or their variable `HEADROOM_IMAGE`. Without it, they are refused.",

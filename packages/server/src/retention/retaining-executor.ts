@@ -35,12 +35,15 @@ export interface RetainingExecutorOptions {
 const BATCH_MAX = 50;
 
 /** The type demands that every method is passed on, also those that an executor can lack. */
-export class RetainingExecutor implements Executor, Required<Omit<Executor, "attemptsAreComplete" | "isolation">> {
+export class RetainingExecutor
+  implements Executor, Required<Omit<Executor, "attemptsAreComplete" | "isolation" | "adoption">>
+{
   readonly id: Executor["id"];
   readonly kind: Executor["kind"];
   readonly capabilities: Executor["capabilities"];
   readonly isolation?: NonNullable<Executor["isolation"]>;
   readonly attemptsAreComplete?: true;
+  readonly adoption?: NonNullable<Executor["adoption"]>;
   readonly #options: RetainingExecutorOptions;
   readonly #inner: Executor;
   readonly #store: AttemptStore;
@@ -55,6 +58,7 @@ export class RetainingExecutor implements Executor, Required<Omit<Executor, "att
     this.kind = options.executor.kind;
     this.capabilities = options.executor.capabilities;
     if (options.executor.isolation !== undefined) this.isolation = options.executor.isolation;
+    if (options.executor.adoption !== undefined) this.adoption = options.executor.adoption;
     if (options.executor.attemptsAreComplete === true) this.attemptsAreComplete = true;
     this.#store = new AttemptStore(options.rules);
   }

@@ -41,6 +41,7 @@ const reservedEnv: readonly string[] = [
   "HEADROOM_PROGRESS_FILE",
   "HEADROOM_RESUME_CHECKPOINT",
   "HEADROOM_RESUME_STEP",
+  "HEADROOM_PODS",
 ];
 
 /** Whether Headroom sets the variable for every worker. */

@@ -7,6 +7,7 @@ export interface ObjectMeta {
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
+  readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -82,12 +83,19 @@ export interface KubernetesPod {
     readonly initContainers?: readonly ContainerSpec[];
     readonly overhead?: Quantities;
     readonly resources?: PodResources;
+    readonly nodeSelector?: Readonly<Record<string, string>>;
+    readonly affinity?: unknown;
+    readonly topologySpreadConstraints?: unknown;
+    readonly schedulingGates?: readonly unknown[];
+    readonly terminationGracePeriodSeconds?: number;
+    readonly activeDeadlineSeconds?: number;
   };
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
     readonly message?: string;
     readonly containerStatuses?: readonly ContainerStatus[];
+    readonly initContainerStatuses?: readonly ContainerStatus[];
   };
 }
 

@@ -35,7 +35,7 @@ export class PodApi {
     this.#connection = connection;
   }
 
-  create(collection: "pods" | "services", object: NewObject): Promise<Outcome> {
+  create(collection: "pods" | "services" | "events", object: NewObject): Promise<Outcome> {
     const path = `/api/v1/namespaces/${object.metadata.namespace}/${collection}`;
     return this.#outcome({ method: "POST", path, body: object }, (status) => REFUSED_STATUSES.has(status));
   }
@@ -53,9 +53,13 @@ export class PodApi {
     );
   }
 
-  /** Deletes the pod. The kubelet sends SIGTERM, and SIGKILL after the grace period of at least one second. */
-  remove(namespace: string, name: string, graceSeconds: number): Promise<Outcome> {
-    const body = { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: graceSeconds };
+  /**
+   * Deletes the pod. The kubelet sends SIGTERM, and SIGKILL after the grace period of at least one second. `uid`: only this pod, and no
+   * other one of its name.
+   */
+  remove(namespace: string, name: string, graceSeconds: number, uid?: string): Promise<Outcome> {
+    const only = uid === undefined ? {} : { preconditions: { uid } };
+    const body = { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: graceSeconds, ...only };
     return this.#outcome({ method: "DELETE", path: podPath(namespace, name), body }, () => false);
   }
 
@@ -64,10 +68,15 @@ export class PodApi {
   }
 
   /** Replaces the finalizers, unless the pod has changed since. */
-  setFinalizers({ metadata }: KubernetesPod, finalizers: readonly string[]): Promise<Outcome> {
+  setFinalizers(pod: KubernetesPod, finalizers: readonly string[]): Promise<Outcome> {
+    return this.patchMetadata(pod, { finalizers });
+  }
+
+  /** Changes the metadata by a merge patch, unless the pod has changed since. */
+  patchMetadata({ metadata }: KubernetesPod, changes: object): Promise<Outcome> {
     const { namespace = "", name, resourceVersion } = metadata;
     const contentType = "application/merge-patch+json";
-    const body = { metadata: { resourceVersion, finalizers } };
+    const body = { metadata: { resourceVersion, ...changes } };
     return this.#outcome({ method: "PATCH", path: podPath(namespace, name), body, contentType }, () => false);
   }
 

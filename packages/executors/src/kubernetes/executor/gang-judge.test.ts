@@ -31,6 +31,7 @@ const facts = (pods: readonly (KubernetesPod | null)[], more: Partial<GangFacts>
   isStopped: false,
   failedRank: null,
   isUpToDate: true,
+  isAdopted: false,
   ...more,
 });
 

@@ -5,7 +5,7 @@
 import type { ExitRecord } from "../../job-protocol/attempt-records.ts";
 import type { KubernetesPod } from "../api/objects.ts";
 import type { PodState } from "./pod-state.ts";
-import { isOver, podStateOf } from "./pod-state.ts";
+import { adoptedStateOf, isOver, podStateOf } from "./pod-state.ts";
 
 /** `gone`: the cluster has no such node. */
 export type NodeHealth =
@@ -29,6 +29,8 @@ export interface GangFacts {
   readonly failedRank: number | null;
   /** False: the copies of pods or nodes may be out of date, so what they lack says nothing. */
   readonly isUpToDate: boolean;
+  /** The pods belong to others: their owners decide what a failed worker means, and how long a start may take. */
+  readonly isAdopted: boolean;
 }
 
 /** Since when something is so, by `performance.now()`. Kept between calls. */
@@ -67,8 +69,9 @@ export type GangConclusion =
 
 const wait: GangConclusion = { kind: "wait" };
 
-export function statesOf({ pods }: Pick<GangFacts, "pods">): readonly (PodState | null)[] {
-  return pods.map((pod, rank) => (pod === null ? null : podStateOf(pod, rank)));
+export function statesOf({ pods, isAdopted }: Pick<GangFacts, "pods" | "isAdopted">): readonly (PodState | null)[] {
+  const stateOf = isAdopted ? adoptedStateOf : podStateOf;
+  return pods.map((pod, rank) => (pod === null ? null : stateOf(pod, rank)));
 }
 
 /** `states`: those of the pods (`statesOf`). */
@@ -84,17 +87,29 @@ export function judge(
   if (memory.missingSinceMs.size === 0 && memory.badNodeSinceMs.size === 0) memory.denials = 0;
   if (states.every((state) => state !== null && isOver(state))) return judgeEnd(facts, states as readonly PodState[]);
   const failed = states.findIndex((state) => state !== null && hasFailed(state));
-  if (failed >= 0 && facts.failedRank === null && !facts.isStopped) return { kind: "fail", rank: failed };
+  if (!facts.isAdopted && failed >= 0 && facts.failedRank === null && !facts.isStopped)
+    return { kind: "fail", rank: failed };
   const gone = judgeNodes(facts, memory, rules, nowMs) ?? judgeMissing(memory, rules, nowMs);
   if (gone !== null) return gone;
   if (facts.isStopped || facts.failedRank !== null) return wait;
+  if (facts.isAdopted) return bindUnbound(states);
   return judgeStart(states, memory, rules, nowMs);
 }
+
+const bindUnbound = (states: readonly (PodState | null)[]): GangConclusion => {
+  const ranks = ranksOf(states, "unbound");
+  return ranks.length === 0 ? wait : { kind: "bind", ranks };
+};
+
+const ranksOf = (states: readonly (PodState | null)[], kind: PodState["kind"]): readonly number[] =>
+  states.flatMap((state, rank) => (state?.kind === kind ? [rank] : []));
 
 const hasFailed = (state: PodState): boolean =>
   state.kind === "failed" || (state.kind === "exited" && !(state.exit.kind === "exited" && state.exit.code === 0));
 
-function judgeEnd({ pods, isStopped, failedRank }: GangFacts, states: readonly PodState[]): GangConclusion {
+function judgeEnd({ pods, isStopped, failedRank, isAdopted }: GangFacts, states: readonly PodState[]): GangConclusion {
+  // The pods of others end with their work, whoever ended them: Headroom cannot start them again.
+  if (isAdopted) return { kind: "end", ends: states.map(endOfAdopted) };
   const failed = states.find((state) => state.kind === "failed");
   if (failed !== undefined)
     return {
@@ -111,6 +126,14 @@ function judgeEnd({ pods, isStopped, failedRank }: GangFacts, states: readonly P
   if (!isStopped && byDeletion[first] === true)
     return { kind: "lost", detail: `The pod of worker ${first} was deleted or evicted by others.` };
   return { kind: "end", ends };
+}
+
+/** A pod that was evicted or deleted before its container ended was killed. */
+function endOfAdopted(state: PodState, rank: number): Extract<PodState, { kind: "exited" }> {
+  if (state.kind === "exited") return state;
+  const nowMs = Date.now();
+  const exit = { kind: "signalled", worker: rank, signal: "SIGKILL" } as const;
+  return { kind: "exited", exit, startedAtMs: nowMs, endedAtMs: nowMs };
 }
 
 function judgeNodes(
@@ -151,7 +174,7 @@ function judgeStart(
   { startTimeoutMs }: GangRules,
   nowMs: number,
 ): GangConclusion {
-  const unbound = states.flatMap((state, rank) => (state?.kind === "unbound" ? [rank] : []));
+  const unbound = ranksOf(states, "unbound");
   const waiting = states.find((state) => state?.kind === "waiting");
   if (unbound.length === 0 && waiting === undefined) {
     memory.startedWaitingAtMs = null;

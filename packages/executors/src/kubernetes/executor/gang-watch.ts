@@ -15,17 +15,19 @@ import { readState } from "../../job-protocol/recorded-state.ts";
 import type { Reporter } from "../../job-protocol/reporter.ts";
 import { refusedExit } from "../../processes/attempt-end.ts";
 import { messageOf } from "../api/connection.ts";
+import type { KubernetesPod } from "../api/objects.ts";
+import { HeldPods, recordAdoptedLoss } from "../adoption/held-pods.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
 import type { GangConclusion, GangFacts, GangRules } from "./gang-judge.ts";
 import { DENIALS_MIN, endRecords, judge, statesOf } from "./gang-judge.ts";
 import { LogCollector } from "./log-collector.ts";
 import { PodActions } from "./pod-actions.ts";
-import { podName } from "./pod-names.ts";
+import { CONTAINER } from "./pod-names.ts";
 import type { PodState } from "./pod-state.ts";
 import { isOver } from "./pod-state.ts";
 import type { PodPlace, WatchedGang } from "./watched-gang.ts";
-import { delayRetry, readPlace, watchedGang } from "./watched-gang.ts";
+import { delayRetry, podAt, readPlace, watchedGang } from "./watched-gang.ts";
 
 const SWEEP_MS = 1_000;
 const READ_BATCH = 25;
@@ -66,6 +68,8 @@ export class GangWatch {
   readonly #ended = new Set<string>();
   readonly #examining = new Map<string, Promise<void>>();
   readonly #again = new Set<string>();
+  readonly #held = new HeldPods();
+  #isComplete = false;
   #logCount = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -87,6 +91,12 @@ export class GangWatch {
       await this.#examine(name);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
+    this.#isComplete = true;
+  }
+
+  /** Whether the attempts of earlier processes are known. */
+  get isComplete(): boolean {
+    return this.#isComplete;
   }
 
   track(attemptId: AttemptId, files: AttemptFiles): WatchedGang | null {
@@ -137,6 +147,7 @@ export class GangWatch {
     if (this.#ended.has(name)) return;
     this.#watched.delete(name);
     this.#ended.add(name);
+    this.#held.release(name);
     this.#setup.reporter.tell({ kind: "attemptLost", attemptId, detail, ...(cause === undefined ? {} : { cause }) });
   }
 
@@ -191,6 +202,8 @@ export class GangWatch {
   async #examineOnce(watched: WatchedGang): Promise<void> {
     if (this.#isClosed) return;
     const state = readState(watched.files);
+    if (state.kind === "unclaimed" || state.kind === "starting" || state.kind === "running")
+      this.#held.hold(watched.files);
     if (state.kind === "unclaimed") return this.#examineUnclaimed(watched);
     if (state.kind === "starting" || state.kind === "running") return this.#examineActive(watched, state);
     if (state.kind === "ended") return this.#tellEnd(watched, state);
@@ -228,12 +241,24 @@ export class GangWatch {
     const { copy } = this.#setup;
     const parts = partsOf(launch);
     return {
-      pods: parts.map((_, rank) => copy.pod(place.namespace, podName(place.base, rank))),
+      pods: parts.map((_, rank) => this.#podOf(place, rank)),
       nodes: parts.map(({ node }) => copy.healthOf(node)),
       isStopped: files.has("stop.json"),
       failedRank: files.readIfSound("failure.json")?.part ?? null,
       isUpToDate: copy.problem === null,
+      isAdopted: place.pods !== undefined,
     };
+  }
+
+  #podOf(place: PodPlace, rank: number): KubernetesPod | null {
+    const { name, uid } = podAt(place, rank);
+    const pod = this.#setup.copy.pod(place.namespace, name);
+    return uid !== undefined && pod?.metadata.uid !== uid ? null : pod;
+  }
+
+  /** Whether an attempt that has not ended has this pod of others. */
+  holds(uid: string): boolean {
+    return this.#held.has(uid);
   }
 
   #noteRunning({ watched, states }: Look): void {
@@ -257,7 +282,8 @@ export class GangWatch {
     return new LogCollector({
       api,
       namespace: place.namespace,
-      pod: podName(place.base, rank),
+      pod: podAt(place, rank).name,
+      container: place.pods?.[rank]?.container ?? CONTAINER,
       workerDir: partFiles(files.key, rank).workerDir(0),
       limits: launch.log,
       progressFile: hasDirectory ? null : partFiles(jobFiles(files).key, rank).progressFile,
@@ -318,6 +344,7 @@ export class GangWatch {
     if (performance.now() < watched.retryAtMs) return;
     const nodes = partsOf(launch).map(({ node }) => node);
     const binding = await this.#actions.bind(place, ranks, nodes);
+    if (binding.kind === "impossible") await this.#actions.endAdopted(watched, place);
     if (binding.kind === "impossible") return this.#lose(watched, `Its pods could not be bound: ${binding.detail}.`);
     if (binding.kind === "bound") watched.retries = 0;
     delayRetry(watched);
@@ -326,17 +353,21 @@ export class GangWatch {
   /** A single answer may be wrong, so several in a row must deny the pod. */
   async #confirmMissing({ watched, place }: Look, rank: number): Promise<void> {
     const { api, copy } = this.#setup;
-    const name = podName(place.base, rank);
+    const { name, uid } = podAt(place, rank);
     const pod = await api.find(place.namespace, name);
-    if (pod !== null) {
+    if (pod !== null && (uid === undefined || pod.metadata.uid === uid)) {
       watched.memory.denials = 0;
       copy.putPod(pod);
     } else if (++watched.memory.denials >= DENIALS_MIN) this.#lose(watched, `The cluster has no pod ${name} any more.`);
   }
 
   #lose({ files, name }: WatchedGang, detail: string): void {
-    recordLost(files, { detail });
+    this.#recordLoss(files, detail);
     this.notice(name);
+  }
+
+  #recordLoss(files: AttemptFiles, detail: string): void {
+    if (!recordAdoptedLoss(files, files.readIfSound("launch.json"), detail)) recordLost(files, { detail });
   }
 
   /**
@@ -352,7 +383,7 @@ export class GangWatch {
     const isConfirmed = found === null ? memory.denials >= DENIALS_MIN : copy.healthOf(node).kind === "notReady";
     if (!isConfirmed || (found !== null && wasGone)) return;
     const here = this.#on(node).filter(({ files }) => readState(files).kind !== "ended");
-    for (const { files } of here) recordLost(files, { detail });
+    for (const { files } of here) this.#recordLoss(files, detail);
     reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(node), detail });
     for (const { name } of here) this.notice(name);
   }
@@ -388,6 +419,7 @@ export class GangWatch {
     if (exit.kind === "lost") return this.tellLost(name, attemptId, exit.detail, exit.cause);
     this.#watched.delete(name);
     this.#ended.add(name);
+    this.#held.release(name);
     reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits });
   }
 }

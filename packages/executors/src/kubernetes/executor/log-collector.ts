@@ -11,12 +11,12 @@ import { pause } from "../api/pause.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { LogLine, LogPlace } from "./log-lines.ts";
 import { LOG_START, LogLines, sinceTimeOf } from "./log-lines.ts";
-import { CONTAINER } from "./pod-names.ts";
 
 export interface CollectorSetup {
   readonly api: Pick<PodApi, "logs">;
   readonly namespace: string;
   readonly pod: string;
+  readonly container: string;
   /** Directory of the worker's log files. */
   readonly workerDir: string;
   readonly limits: LogLimits;
@@ -92,9 +92,9 @@ export class LogCollector {
 
   /** Returns whether the log came to its end. */
   async #follow(): Promise<boolean> {
-    const { api, namespace, pod } = this.#setup;
+    const { api, namespace, pod, container } = this.#setup;
     const lines = new LogLines(this.#cursor);
-    const query = { container: CONTAINER, sinceTime: sinceTimeOf(this.#cursor) };
+    const query = { container, sinceTime: sinceTimeOf(this.#cursor) };
     const response = await api.logs(namespace, pod, query, this.#closed.signal);
     for await (const piece of response as AsyncIterable<Buffer>) this.#write(lines.push(piece), lines.place);
     if (!response.complete) return false;

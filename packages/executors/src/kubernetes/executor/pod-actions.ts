@@ -2,13 +2,16 @@
 import { messageOf } from "../api/connection.ts";
 import type { Outcome, PodApi } from "../api/pod-api.ts";
 import type { KubernetesPod } from "../api/objects.ts";
-import { FINALIZER, podName } from "./pod-names.ts";
+import { FINALIZER, isAdoptedPod, withoutMarks } from "./pod-names.ts";
+import { podAt } from "./watched-gang.ts";
 import type { PodPlace, WatchedGang } from "./watched-gang.ts";
 
 /** Calls at a time for one attempt. */
 const CONCURRENCY = 8;
 /** Differences of deadlines in ms below which a pod is not deleted again. Kubernetes counts in seconds. */
 const GRACE_STEP_MS = 500;
+/** Kubernetes' default (`terminationGracePeriodSeconds`). */
+const PART_GRACE_MS = 30_000;
 
 export type Binding =
   | { readonly kind: "bound" }
@@ -33,14 +36,15 @@ export class PodActions {
   }
 
   async #bindOne(place: PodPlace, rank: number, node: string): Promise<Binding> {
-    const name = podName(place.base, rank);
+    const { name, uid } = podAt(place, rank);
     const outcome = await this.#api.bind(place.namespace, name, node);
     if (outcome.kind === "done") return { kind: "bound" };
     if (outcome.kind === "unknown") return outcome;
     if (outcome.kind !== "conflict") return { kind: "impossible", detail: outcome.detail };
     try {
       const pod = await this.#api.find(place.namespace, name);
-      if (pod?.spec?.nodeName === node) return { kind: "bound" };
+      const isOther = uid !== undefined && pod?.metadata.uid !== uid;
+      if (!isOther && pod?.spec?.nodeName === node) return { kind: "bound" };
       const where = pod?.spec?.nodeName;
       return { kind: "impossible", detail: where === undefined ? outcome.detail : `its pod ${name} is on ${where}` };
     } catch (error) {
@@ -53,13 +57,23 @@ export class PodActions {
     const due = ranks.filter((rank) => (watched.deletedUntilMs.get(rank) ?? Infinity) > untilMs + GRACE_STEP_MS);
     const graceSeconds = Math.max(1, Math.ceil((untilMs - Date.now()) / 1_000));
     await allOf(due, async (rank) => {
-      const { kind } = await this.#api.remove(place.namespace, podName(place.base, rank), graceSeconds);
-      if (kind === "done" || kind === "missing") watched.deletedUntilMs.set(rank, untilMs);
+      const { name, uid } = podAt(place, rank);
+      const { kind } = await this.#api.remove(place.namespace, name, graceSeconds, uid);
+      // A conflict: the name is that of another pod by now.
+      if (kind === "done" || kind === "missing" || (uid !== undefined && kind === "conflict"))
+        watched.deletedUntilMs.set(rank, untilMs);
     });
+  }
+
+  /** Deletes the pods of others in a gang that can only be bound in part, since they would wait for each other. */
+  async endAdopted(watched: WatchedGang, place: PodPlace): Promise<void> {
+    const ranks = (place.pods ?? []).map((_, rank) => rank);
+    await this.end(watched, place, ranks, Date.now() + PART_GRACE_MS);
   }
 
   /** Lets Kubernetes remove the object of a pod whose end is recorded. */
   async release(pod: KubernetesPod): Promise<Outcome> {
+    if (isAdoptedPod(pod)) return await this.#api.patchMetadata(pod, withoutMarks(pod));
     const finalizers = pod.metadata.finalizers ?? [];
     if (!finalizers.includes(FINALIZER)) return { kind: "done" };
     return await this.#api.setFinalizers(

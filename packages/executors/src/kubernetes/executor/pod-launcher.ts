@@ -21,6 +21,9 @@ import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { requestStop } from "../../job-protocol/stop-request.ts";
 import { workerEnvironments } from "../../job-protocol/worker-environment.ts";
+import { AdoptedLaunch, isAdopted } from "../adoption/adopted-launch.ts";
+import { recordAdoptedLoss } from "../adoption/held-pods.ts";
+import type { PodAdoption } from "../adoption/pod-adoption.ts";
 import { messageOf } from "../api/connection.ts";
 import type { NewObject, Outcome, PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
@@ -33,7 +36,7 @@ import { podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts"
 import { DENIALS_MIN } from "./gang-judge.ts";
 import { baseName, carriesAttempt } from "./pod-names.ts";
 import { namespaceOf, serviceAccountOf } from "./submitter-names.ts";
-import type { WatchedGang } from "./watched-gang.ts";
+import type { PodPlace, WatchedGang } from "./watched-gang.ts";
 import { delayRetry, readPlace, recordPlace } from "./watched-gang.ts";
 import { tooLong } from "./worker-command.ts";
 
@@ -49,6 +52,8 @@ export interface PodLauncherSetup {
   readonly jobFiles: (files: AttemptFiles) => AttemptFiles;
   /** Absent: no stores are declared. */
   readonly stores?: ReadingRules | undefined;
+  /** `null`: pods of others are left alone. */
+  readonly adoption: PodAdoption | null;
   readonly onProblem: (message: string) => void;
   /** Called before attempts are given back because the cluster does not answer. */
   readonly onSilence: (detail: string) => void;
@@ -76,6 +81,7 @@ const nodeNameOf = ({ executor }: LaunchGang, id: NodeId): string => id.slice(ex
 export class PodLauncher {
   readonly #setup: PodLauncherSetup;
   readonly #actions: PodActions;
+  readonly #adopted: AdoptedLaunch;
   /** Launches that this process got. After a restart the engine repeats those that have not started. */
   readonly #effects = new Map<string, LaunchGang>();
   readonly #starting = new Set<string>();
@@ -83,6 +89,7 @@ export class PodLauncher {
   constructor(setup: PodLauncherSetup) {
     this.#setup = setup;
     this.#actions = new PodActions(setup.api);
+    this.#adopted = new AdoptedLaunch({ ...setup, attemptsDir: setup.store.attemptsDir });
   }
 
   async launch(effect: LaunchGang): Promise<void> {
@@ -96,8 +103,11 @@ export class PodLauncher {
       this.#effects.set(name, effect);
       try {
         if (state.kind === "absent") {
-          refuseInputs(effect, this.#setup.stores);
-          await this.#recordLaunch(files, effect);
+          if (isAdopted(effect)) await this.#adopted.record(files, effect, this.#nodesOf(effect));
+          else {
+            refuseInputs(effect, this.#setup.stores);
+            await this.#recordLaunch(files, effect);
+          }
         }
       } catch (error) {
         return this.#cannotLaunch(files, effect, error);
@@ -157,6 +167,7 @@ export class PodLauncher {
     const { watch, onProblem, settings } = this.#setup;
     const { files, memory } = watched;
     if (!(await this.#completeNodes(watched, effect))) return this.#wait(watched, this.#setup.copy.problem);
+    if (isAdopted(effect)) return this.#startAdopted(watched, effect);
     const plan = this.#planOf(files, effect);
     const service = serviceDocument(plan);
     const objects = podDocuments(plan);
@@ -174,7 +185,18 @@ export class PodLauncher {
       const isSilent = outcomes.every((each) => each.kind === "unknown" && each.isSilent === true);
       return this.#wait(watched, isSilent ? unknown.detail : null);
     }
-    await this.#bind(watched, plan);
+    const place = { version: 1, namespace: namespaceOf(effect, settings), base: plan.identity.base } as const;
+    await this.#bind(watched, place, plan.nodes);
+  }
+
+  async #startAdopted(watched: WatchedGang, effect: LaunchGang): Promise<void> {
+    const place = readPlace(watched.files);
+    if (place === null) throw new Error("the record of its pods is missing");
+    const nodes = this.#nodesOf(effect);
+    if (!(await this.#adopted.mark(effect, place))) return this.#wait(watched, this.#setup.copy.problem);
+    await this.#bind(watched, place, nodes);
+    const names = nodes.map(({ name }) => name);
+    this.#setup.adoption?.tellBound(place.namespace, place.pods ?? [], names);
   }
 
   /**
@@ -192,17 +214,20 @@ export class PodLauncher {
   }
 
   /** The claim comes before the first binding: from then on the attempt may run, and a stop waits for its end. */
-  async #bind(watched: WatchedGang, { identity, launch, nodes, settings }: PodPlan): Promise<void> {
+  async #bind(watched: WatchedGang, place: PodPlace, nodes: readonly KubernetesFleetNode[]): Promise<void> {
     const { files, name } = watched;
     const supervisor = { pid: process.pid, startTicks: 0 };
-    if (!files.create("claim.json", { kind: "supervised", bootId: "", supervisor, jobId: identity.base })) return;
-    const place = { version: 1, namespace: namespaceOf(launch, settings), base: identity.base } as const;
+    if (!files.create("claim.json", { kind: "supervised", bootId: "", supervisor, jobId: place.base })) return;
     const ranks = nodes.map((_, rank) => rank);
     const names = nodes.map((node) => node.name);
     const binding = await this.#actions.bind(place, ranks, names);
     watched.retries = 0;
     delayRetry(watched);
-    if (binding.kind === "impossible") recordLost(files, { detail: `Its pods could not be bound: ${binding.detail}.` });
+    if (binding.kind === "impossible") {
+      const detail = `Its pods could not be bound: ${binding.detail}.`;
+      await this.#actions.endAdopted(watched, place);
+      if (!recordAdoptedLoss(files, files.readIfSound("launch.json"), detail)) recordLost(files, { detail });
+    }
     this.#setup.watch.notice(name);
   }
 

@@ -11,6 +11,8 @@ const INSTALLATION_LABEL = `${PREFIX}/installation`;
 export const ATTEMPT_LABEL = `${PREFIX}/attempt`;
 const RANK_LABEL = `${PREFIX}/rank`;
 export const ATTEMPT_ANNOTATION = `${PREFIX}/attempt-id`;
+/** Marks a pod of others that an attempt stands for. */
+export const ADOPTED_LABEL = `${PREFIX}/adopted`;
 export const CONTAINER = "worker";
 
 const SLUG_MAX = 24;
@@ -64,3 +66,27 @@ export const carriesAttempt = (
   isOfInstallation(pod, installation) &&
   pod.metadata.labels?.[ATTEMPT_LABEL] === base &&
   pod.metadata.annotations?.[ATTEMPT_ANNOTATION] === attemptId;
+
+/** Metadata of a pod of others while an attempt has it. */
+export const adoptionMarks = (pod: KubernetesPod, identity: PodIdentity, attemptId: AttemptId): object => ({
+  labels: {
+    [INSTALLATION_LABEL]: identity.installation,
+    [ATTEMPT_LABEL]: identity.base,
+    [ADOPTED_LABEL]: "true",
+  },
+  annotations: { [ATTEMPT_ANNOTATION]: attemptId },
+  finalizers: [...new Set([...(pod.metadata.finalizers ?? []), FINALIZER])],
+});
+
+/** Metadata that takes the marks back. A merge patch removes what is `null`. */
+export const withoutMarks = ({ metadata }: KubernetesPod): object => ({
+  labels: { [INSTALLATION_LABEL]: null, [ATTEMPT_LABEL]: null, [ADOPTED_LABEL]: null },
+  annotations: { [ATTEMPT_ANNOTATION]: null },
+  finalizers: (metadata.finalizers ?? []).filter((each) => each !== FINALIZER),
+});
+
+export const isMarkedFor = (pod: KubernetesPod, identity: PodIdentity, attemptId: AttemptId): boolean =>
+  carriesAttempt(pod, identity, attemptId) && (pod.metadata.finalizers ?? []).includes(FINALIZER);
+
+/** Whether an attempt has, or had, a pod that others created. */
+export const isAdoptedPod = ({ metadata }: KubernetesPod): boolean => metadata.labels?.[ADOPTED_LABEL] !== undefined;

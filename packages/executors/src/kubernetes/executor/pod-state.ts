@@ -64,6 +64,35 @@ export function podStateOf(pod: KubernetesPod, rank: number): PodState {
   return waitingState(worker);
 }
 
+/**
+ * The state of a pod of others: the kubelet may start its containers again (`restartPolicy`), so the phase of the pod decides. Its exit is
+ * that of the container which failed first in the list.
+ */
+export function adoptedStateOf(pod: KubernetesPod, rank: number): PodState {
+  const { metadata, spec, status } = pod;
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const ends = containers.flatMap(({ state }) => state?.terminated ?? []);
+  if (status?.phase === "Succeeded") return exitedState(pod, rank, { ...ends.at(-1), exitCode: 0 });
+  if (status?.phase === "Failed") {
+    const end = ends.find(({ exitCode }) => exitCode !== 0);
+    if (end !== undefined && !NODE_REASONS.has(status.reason ?? "")) return exitedState(pod, rank, end);
+    return {
+      kind: "failed",
+      detail: `The pod failed: ${detailOf(status.reason ?? "", status.message) || "no reason"}.`,
+    };
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    // The kubelet reports the end of the containers before it confirms the deletion with a grace period of 0.
+    const hasEnded = containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined);
+    const end = ends.find(({ exitCode }) => exitCode !== 0) ?? ends[0];
+    if (hasEnded && end !== undefined) return exitedState(pod, rank, end);
+    if (metadata.deletionGracePeriodSeconds === 0 || spec?.nodeName === undefined)
+      return { kind: "failed", detail: "The pod was deleted." };
+  }
+  if (status?.phase === "Running") return { kind: "running" };
+  return spec?.nodeName === undefined ? { kind: "unbound" } : waitingState(status?.containerStatuses?.[0]);
+}
+
 const detailOf = (reason: string, message: string | undefined): string =>
   [reason, message ?? ""]
     .filter((text) => text !== "")

@@ -10,9 +10,9 @@ import { objectKey } from "../api/objects.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
 import { PodActions } from "./pod-actions.ts";
-import { ATTEMPT_ANNOTATION, podName } from "./pod-names.ts";
+import { ATTEMPT_ANNOTATION, isAdoptedPod } from "./pod-names.ts";
 import { isOver, podStateOf } from "./pod-state.ts";
-import { readPlace } from "./watched-gang.ts";
+import { podAt, readPlace } from "./watched-gang.ts";
 
 const TIDY_MS = 2_000;
 /** Calls of one round, so that thousands of ended pods do not hold up the work. */
@@ -61,11 +61,15 @@ export class PodTidier {
     this.#servicesRemoved.delete(place.base);
     const { api, copy } = this.#setup;
     for (let rank = 0; rank < workers; rank++) {
-      const name = podName(place.base, rank);
+      const { name, uid } = podAt(place, rank);
       const known = copy.pod(place.namespace, name);
       if (known === null && copy.problem === null) continue;
       const pod = await api.find(place.namespace, name);
-      if (pod === null) continue;
+      if (pod === null || (uid !== undefined && pod.metadata.uid !== uid)) continue;
+      if (uid !== undefined) {
+        if (isAdoptedPod(pod)) await this.#actions.release(pod);
+        continue;
+      }
       await this.#actions.remove(pod, isOver(podStateOf(pod, rank)) ? 0 : GRACE_SECONDS);
       const changed = await api.find(place.namespace, name);
       if (changed !== null) await this.#actions.release(changed);
@@ -94,6 +98,11 @@ export class PodTidier {
   async #tidyPod(pod: KubernetesPod): Promise<number> {
     const exit = this.#exitOf(pod);
     if (exit === null) return 0;
+    // Pods of others are removed by their owners. Without the marks, one that still runs counts as use of others.
+    if (isAdoptedPod(pod)) {
+      await this.#actions.release(pod);
+      return 1;
+    }
     const key = objectKey(pod.metadata);
     const over = isOver(podStateOf(pod, 0));
     const isDue = !over || Date.now() - exit.endedAtMs >= this.#setup.keepPodsMs;

@@ -65,3 +65,23 @@ function teamLabel(team: string): string {
     `the team ${team} is no part of a name of Kubernetes (lower-case letters, digits and single '-'), and a changed name could be that of another team. List the team in namespaces of the executor, and use no {team} in its other rules`,
   );
 }
+
+/** The team of the pods that others created in a namespace: the reverse of `namespaceOf`. `null`: the rules name none, or several. */
+export function teamOfNamespace(
+  namespace: string,
+  { namespace: rule, namespaces, adoptTeams }: Pick<KubernetesSettings, "namespace" | "namespaces" | "adoptTeams">,
+): string | null {
+  if (adoptTeams !== undefined) return Object.hasOwn(adoptTeams, namespace) ? (adoptTeams[namespace] ?? null) : null;
+  if (namespaces !== undefined) {
+    const teams = Object.entries(namespaces).flatMap(([team, name]) =>
+      name === namespace && team !== "*" ? [team] : [],
+    );
+    return teams.length === 1 ? (teams[0] ?? null) : null;
+  }
+  const [before, after, ...more] = rule.split("{team}");
+  if (before === undefined || after === undefined || more.length > 0) return null;
+  if (!namespace.startsWith(before) || !namespace.endsWith(after)) return null;
+  const label = namespace.slice(before.length, namespace.length - after.length);
+  const segments = label.split("--");
+  return segments.every((each) => LABEL.test(each)) ? segments.join("/") : null;
+}

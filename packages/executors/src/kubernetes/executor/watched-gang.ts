@@ -10,11 +10,24 @@ import { isMissing } from "../../job-protocol/attempt-files.ts";
 import type { ProgressReports } from "../../job-protocol/progress-reports.ts";
 import type { GangMemory } from "./gang-judge.ts";
 import { newMemory } from "./gang-judge.ts";
+import { podName } from "./pod-names.ts";
 import type { LogCollector } from "./log-collector.ts";
 
 /** The pods of an attempt. It is recorded before the launch, because settings can change. */
-const podPlace = z.object({ version: z.literal(1), namespace: z.string(), base: z.string() });
+const podPlace = z.object({
+  version: z.union([z.literal(1), z.literal(2)]),
+  namespace: z.string(),
+  base: z.string(),
+  /** Pods of others by rank. Absent: the attempt's own pods. */
+  pods: z.array(z.object({ name: z.string(), uid: z.string(), container: z.string() })).optional(),
+});
 export type PodPlace = z.infer<typeof podPlace>;
+
+/** The pod of a rank. `uid`: set for pods of others, whose names their owners give again. */
+export function podAt({ base, pods }: PodPlace, rank: number): { readonly name: string; readonly uid?: string } {
+  const adopted = pods?.[rank];
+  return adopted === undefined ? { name: podName(base, rank) } : { name: adopted.name, uid: adopted.uid };
+}
 
 const PLACE_FILE = "pods.json";
 

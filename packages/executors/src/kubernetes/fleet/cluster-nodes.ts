@@ -9,6 +9,7 @@ import type { NodeAccelerators } from "./accelerators.ts";
 import { acceleratorsOf } from "./accelerators.ts";
 import type { NodeUse } from "./foreign-use.ts";
 import { noUse, useByNode } from "./foreign-use.ts";
+import { EXECUTOR_LABEL } from "./executor-label.ts";
 import { coresMilliOf, countOf, memoryMibOf } from "./quantity.ts";
 
 /** A node at Kubernetes, as a pod needs it. */
@@ -40,7 +41,7 @@ export interface ClusterObjects {
 
 type FleetSettings = Pick<
   KubernetesSettings,
-  "accelerators" | "fabricLabels" | "nodeLabels" | "nodeSelector" | "tolerations"
+  "accelerators" | "adoptPods" | "fabricLabels" | "nodeLabels" | "nodeSelector" | "tolerations"
 >;
 
 /** Taints that GPU operators and clouds put on nodes with accelerators, which admission plugins let such pods tolerate. */
@@ -167,7 +168,11 @@ function specOf({ metadata, status }: KubernetesNode, parts: NodeParts): NodeSpe
     acceleratorCount: accelerators?.count ?? 0,
     coresMilli: coresMilliOf(status?.allocatable?.["cpu"]),
     memoryMib: memoryMibOf(status?.allocatable?.["memory"]),
-    labels: { ...Object.fromEntries(shown), "kubernetes.node": metadata.name },
+    labels: {
+      ...Object.fromEntries(shown),
+      "kubernetes.node": metadata.name,
+      ...(settings.adoptPods ? { [EXECUTOR_LABEL]: executor } : {}),
+    },
     ...(podsMax > 0 ? { workersMax: podsMax } : {}),
   };
 }

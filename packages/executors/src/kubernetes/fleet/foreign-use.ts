@@ -30,9 +30,9 @@ export function useByNode(
     const use = byNode.get(node) ?? noUse;
     const resource = acceleratorOf(node);
     byNode.set(node, {
-      accelerators: use.accelerators + (resource === null ? 0 : requested(pod, resource)),
-      coresMilli: use.coresMilli + 1_000 * requested(pod, "cpu"),
-      memoryMib: use.memoryMib + requested(pod, "memory") / MIB,
+      accelerators: use.accelerators + (resource === null ? 0 : requestedOf(pod, resource)),
+      coresMilli: use.coresMilli + 1_000 * requestedOf(pod, "cpu"),
+      memoryMib: use.memoryMib + requestedOf(pod, "memory") / MIB,
       pods: use.pods + 1,
     });
   }
@@ -56,7 +56,7 @@ const wholeUse = ({ accelerators, coresMilli, memoryMib, pods }: NodeUse): NodeU
  * The containers' sum, or the largest init container if that is more. Init containers that are restarted always are sidecars: they run
  * beside the containers, and beside the init containers after them. Requests of the whole pod replace those of its containers.
  */
-function requested({ spec }: KubernetesPod, resource: string): number {
+export function requestedOf({ spec }: KubernetesPod, resource: string): number {
   const overhead = quantityOf(spec?.overhead?.[resource]) ?? 0;
   const ofPod = requestIn(spec?.resources, resource);
   if (ofPod !== null) return ofPod + overhead;

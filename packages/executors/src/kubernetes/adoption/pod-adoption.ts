@@ -1,0 +1,136 @@
+/** Pods of others that wait for this executor: their groups now, and sentences for their owners, which are shown as events of the pods. */
+import type { AdoptionNote, WaitingWork, WorkAdoption } from "../../adoption.ts";
+import type { KubernetesPod } from "../api/objects.ts";
+import type { PodApi } from "../api/pod-api.ts";
+import type { ClusterCopy } from "../cluster-copy.ts";
+import type { KubernetesSettings } from "../settings.ts";
+import { PodEvents } from "./pod-events.ts";
+import type { GroupContext, GroupReading, PodGroup } from "./pod-groups.ts";
+import { groupKeyOf, readGroup, waitsForUs } from "./pod-groups.ts";
+
+/** Controllers create the pods of a job within this time in ms of each other. */
+const GATHER_MS = 2_000;
+const REMEMBERED_MAX = 10_000;
+
+export interface AdoptionSetup {
+  readonly id: string;
+  readonly settings: KubernetesSettings;
+  readonly copy: ClusterCopy;
+  readonly api: PodApi;
+  /** Whether an attempt that has not ended has the pod. */
+  readonly holds: (uid: string) => boolean;
+  /** Whether the attempts of earlier processes are known. */
+  readonly isReady: () => boolean;
+}
+
+interface GroupPods {
+  readonly waiting: KubernetesPod[];
+  startedCount: number;
+}
+
+export class PodAdoption implements WorkAdoption {
+  readonly #setup: AdoptionSetup;
+  readonly #events: PodEvents;
+  /** When this process first saw a pod that waits (`performance.now()`), by uid. */
+  readonly #seenAtMs = new Map<string, number>();
+  /** Groups that waited, by key, the newest last. */
+  readonly #groups = new Map<string, PodGroup>();
+
+  constructor(setup: AdoptionSetup) {
+    this.#setup = setup;
+    this.#events = new PodEvents(setup.api);
+  }
+
+  waiting(): readonly WaitingWork[] | null {
+    const { copy, isReady } = this.#setup;
+    if (copy.problem !== null || !isReady()) return null;
+    const gathered = this.#gather();
+    this.#noteSeen(gathered);
+    const context = this.#context();
+    const groups: PodGroup[] = [];
+    const nowMs = performance.now();
+    for (const [name, { waiting, startedCount }] of gathered) {
+      if (waiting.some((pod) => nowMs - (this.#seenAtMs.get(pod.metadata.uid ?? "") ?? nowMs) < GATHER_MS)) continue;
+      const reading = readGroup(waiting, startedCount, context);
+      if (reading.kind === "group") groups.push(reading.group);
+      else this.#events.tell(name, waiting, noteOf(reading));
+    }
+    this.#remember(groups);
+    return groups;
+  }
+
+  /** The group as it is now; `null`: not all of its pods wait, or the copy of the cluster is out of date. */
+  group(key: string): PodGroup | null {
+    if (this.#setup.copy.problem !== null) return null;
+    const context = this.#context();
+    for (const { waiting, startedCount } of this.#gather().values()) {
+      const reading = readGroup(waiting, startedCount, context);
+      if (reading.kind === "group" && reading.group.key === key) return reading.group;
+    }
+    return null;
+  }
+
+  tell(key: string, note: AdoptionNote): void {
+    const group = this.#groups.get(key);
+    if (group !== undefined) this.#events.tell(key, podsOf(group), note);
+  }
+
+  /** Says to which nodes the pods are bound. `nodes`: names in the order of the members. */
+  tellBound(namespace: string, pods: readonly { name: string; uid: string }[], nodes: readonly string[]): void {
+    for (const [rank, { name, uid }] of pods.entries())
+      this.#events.post({ metadata: { namespace, name, uid } }, "Scheduled", `Bound to ${nodes[rank] ?? "a node"}.`);
+  }
+
+  close(): Promise<void> {
+    return this.#events.close();
+  }
+
+  /** Groups that run are remembered for what is told about them later. */
+  #remember(groups: readonly PodGroup[]): void {
+    for (const group of groups) {
+      this.#groups.delete(group.key);
+      this.#groups.set(group.key, group);
+    }
+    for (const key of this.#groups.keys()) {
+      if (this.#groups.size <= REMEMBERED_MAX) return;
+      this.#groups.delete(key);
+    }
+  }
+
+  #gather(): ReadonlyMap<string, GroupPods> {
+    const { copy, holds } = this.#setup;
+    const gathered = new Map<string, GroupPods>();
+    for (const pod of copy.podsThatNameUs()) {
+      const isWaiting = waitsForUs(pod) && !holds(pod.metadata.uid ?? "");
+      const name = groupKeyOf(pod);
+      const group = gathered.get(name) ?? { waiting: [], startedCount: 0 };
+      if (isWaiting) group.waiting.push(pod);
+      else if (pod.status?.phase === "Running" || pod.spec?.nodeName !== undefined) group.startedCount += 1;
+      gathered.set(name, group);
+    }
+    for (const [name, { waiting }] of gathered) if (waiting.length === 0) gathered.delete(name);
+    return gathered;
+  }
+
+  #noteSeen(gathered: ReadonlyMap<string, GroupPods>): void {
+    const uids = new Set(
+      [...gathered.values()].flatMap(({ waiting }) => waiting.map(({ metadata }) => metadata.uid ?? "")),
+    );
+    for (const uid of this.#seenAtMs.keys()) if (!uids.has(uid)) this.#seenAtMs.delete(uid);
+    const nowMs = performance.now();
+    for (const uid of uids) if (!this.#seenAtMs.has(uid)) this.#seenAtMs.set(uid, nowMs);
+  }
+
+  #context(): GroupContext {
+    const { id, settings, copy } = this.#setup;
+    return { executor: id, settings, types: copy.typesByResource() };
+  }
+}
+
+const podsOf = ({ namespace, members }: PodGroup): readonly Pick<KubernetesPod, "metadata">[] =>
+  members.map(({ name, uid }) => ({ metadata: { namespace, name, uid } }));
+
+const noteOf = (reading: Exclude<GroupReading, { kind: "group" }>): AdoptionNote => ({
+  kind: reading.kind === "refused" ? "refused" : "waiting",
+  message: `${reading.kind === "refused" ? "Headroom does not place the pod" : "Waiting"}: ${reading.reason}.`,
+});
