@@ -130,7 +130,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "model-files": ["base", "safetensors", "gguf", "onnx"],
   metrics: ["formats", "mapping", "sources"],
   stores: ["objects", "transfers", "cache", "testing"],
-  usage: ["rows", "prices", "bill", "metered", "focus", "report", "tco", "feeds", "review"],
+  usage: ["rows", "prices", "bill", "metered", "energy", "focus", "report", "tco", "feeds", "review"],
 };
 
 /**

@@ -44,7 +44,11 @@ const amounts = {
   lostMicroUsd: microUsd,
   acceleratorHours: z.number(),
   usedHours: z.number().meta({ description: "Accelerator-hours of work that succeeded, runs, or saved a checkpoint." }),
-  kwh: z.number().meta({ description: "Energy from the power in the price documents." }),
+  kwh: z
+    .number()
+    .meta({ description: "Energy from measured power, and from the price documents where none is known." }),
+  measuredKwh: z.number().meta({ description: "The part of `kwh` from measured power of accelerators." }),
+  energyMicroUsd: microUsd.meta({ description: "Price of the energy; the cost of owned capacity has it in it." }),
   carbonKg: z.number(),
 };
 

@@ -11,6 +11,7 @@ export { backUp, OWN_BACKUPS } from "./backup/backup.ts";
 export { restore } from "./backup/restore.ts";
 export { upgrade } from "./backup/upgrade.ts";
 export { journalFormat } from "@headroom/journal";
+export { openPowerReadings } from "./telemetry/power-readings.ts";
 export { checkGatewayAddress } from "./gateway/gateway-reader.ts";
 export type { GatewayAddress } from "./gateway/gateway-reader.ts";
 export { checkExposure } from "./auth/exposure.ts";

@@ -27,7 +27,7 @@ export {
   type PriceDocument,
 } from "./prices/price-documents.ts";
 export { withDeclaredPrices, type DeclaredPool } from "./prices/declared-prices.ts";
-export { hourCost, hourCosts, hourEnergy, monthCosts } from "./prices/capacity-cost.ts";
+export { hourCost, hourCosts, monthCosts } from "./prices/capacity-cost.ts";
 export { sortedLines, type MeteredLine } from "./metered/metered-line.ts";
 export { StoreFold } from "./metered/store-fold.ts";
 export { gatewayRecord, GatewayUsage, type GatewayRecord } from "./metered/gateway-usage.ts";
@@ -35,7 +35,8 @@ export { instantOf, MICRO, microUsd } from "./prices/amounts.ts";
 export { charges, HourlyRows, isUnused, MILLI_MS_PER_HOUR, type BillingRange, type Charge } from "./bill/charges.ts";
 export { billedCharges, rangeOfRows, type Billable } from "./bill/billed-charges.ts";
 export { allColumns, focusColumns, type FocusColumn, type FocusRow } from "./focus/focus-columns.ts";
-export { energyPerHour, focusRows, monthsOf } from "./focus/focus-rows.ts";
+export { PowerMeter, type PowerPoint } from "./energy/power-meter.ts";
+export { focusRows, monthsOf } from "./focus/focus-rows.ts";
 export { meteredFocusRows } from "./focus/metered-rows.ts";
 export { FocusEvaluation, type FocusViolation } from "./focus/evaluate.ts";
 export type { FocusText } from "./focus/row-rules.ts";

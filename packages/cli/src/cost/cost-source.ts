@@ -1,5 +1,5 @@
 /** The rows and prices of a cost command: a state directory, a file of rows, or the generated demo. */
-import type { BillingRange, HourlyRows, MeteredLine, PriceBook, TeamWait } from "@headroom/usage";
+import type { BillingRange, HourlyRows, MeteredLine, PowerMeter, PriceBook, TeamWait } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { wholeNumber } from "../simulate/amount-options.ts";
@@ -31,6 +31,8 @@ export interface CostSource {
   readonly waits: readonly TeamWait[] | null;
   /** Storage and tokens. Only a journal, and the usage files of gateways, have them. */
   readonly metered: readonly MeteredLine[];
+  /** Measured power. `null`: there is none, and energy is computed from the power in the price documents. */
+  readonly meter: PowerMeter | null;
 }
 
 const HOUR_MS = 3_600_000;
@@ -46,7 +48,7 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
     for (const row of rows) hourly.add(row);
     const range = chosenRange(options, { fromMs, toMs });
     const inRange = metered.filter(({ dayMs }) => dayMs >= range.fromMs && dayMs < range.toMs);
-    return { hourly, book, range, parents: new Map(), waits: null, metered: inRange };
+    return { hourly, book, range, parents: new Map(), waits: null, metered: inRange, meter: null };
   }
   if (options.rows !== undefined) {
     const { readRowsFile } = await import("../usage/usage-csv.ts");
@@ -59,6 +61,7 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
       parents: new Map(),
       waits: null,
       metered: [],
+      meter: null,
     };
   }
   return stateSource(context, options, hourly);
@@ -93,7 +96,10 @@ async function stateSource(
   const range = chosenRange(options, rangeOfRows(hourly));
   const gateways = await gatewayUsage(context, home, options.gateway);
   const metered = [...stores.lines(range, untilMs, book), ...gateways.lines(range, book)];
-  return { hourly, book, range, parents: fold.parents, waits: waiting.byTeam(dayRange(range)), metered };
+  const { openPowerReadings } = await import("@headroom/server");
+  const { meter, problem } = openPowerReadings(home, range.fromMs);
+  if (problem !== null) context.note(`warning: ${problem}`);
+  return { hourly, book, range, parents: fold.parents, waits: waiting.byTeam(dayRange(range)), metered, meter };
 }
 
 /** Waits are known by day: the first day counts as a whole. */

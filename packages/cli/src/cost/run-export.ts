@@ -22,7 +22,7 @@ export async function runExport(context: CommandContext, options: ExportOptions)
   const unpriced = new Map<string, bigint>();
   mkdirSync(folder, { recursive: true });
   const rows = function* () {
-    yield* focusRows(billedCharges(source, unpriced), source.book, source.range);
+    yield* focusRows(billedCharges(source, unpriced), source.book, source.range, source.meter);
     yield* meteredFocusRows(source.metered, source.book);
   };
   const written = await writeFocusFiles(rows(), folder);

@@ -29,7 +29,7 @@ export async function runReport(context: CommandContext, options: ReportOptions)
   const by = options.anomalies === true ? "day" : oneOf(options.by ?? "month", periods, "--by");
   const group = (options.group ?? "team").split(",").map((name) => oneOf(name.trim(), usage.costFields, "--group"));
   const source = await costSource(context, options);
-  const report = new usage.CostReport(by, group);
+  const report = new usage.CostReport(by, group, source.meter);
   const unpriced = new Map<string, bigint>();
   const { team } = options;
   const isChosen = ({ row }: Charge): boolean =>
@@ -179,6 +179,8 @@ const itemOf = (
   useful_hours: total.usedHours,
   usd_per_useful_hour: total.usedHours > 0 ? usd(total.microUsd) / total.usedHours : null,
   kwh: total.kwh,
+  kwh_measured: total.measuredKwh,
+  energy_usd: usd(total.energyMicroUsd),
   carbon_kg: total.carbonGrams / 1_000,
 });
 
@@ -252,7 +254,7 @@ function summary(
       "per useful accelerator-hour",
       whole.usedHours > 0 ? `$${(usd(whole.microUsd) / whole.usedHours).toFixed(4)}` : "–",
     ],
-    ["energy", `${whole.kwh.toFixed(0)} kWh, ${(whole.carbonGrams / 1_000).toFixed(0)} kg CO2`],
+    ["energy", energyText(whole)],
     ...meteredPairs(metered),
     ...invoices.map(
       ({ provider, service, account, effective }) =>
@@ -262,6 +264,13 @@ function summary(
         ] as const,
     ),
   ];
+}
+
+function energyText({ kwh, measuredKwh, energyMicroUsd, carbonGrams }: CostTotal): string {
+  const digits = kwh < 10 ? 3 : 0;
+  const how = measuredKwh === 0 ? "by the price documents" : `${measuredKwh.toFixed(digits)} kWh of it measured`;
+  const price = energyMicroUsd === 0 ? "" : `, $${usd(energyMicroUsd).toFixed(2)}`;
+  return `${kwh.toFixed(digits)} kWh (${how})${price}, ${(carbonGrams / 1_000).toFixed(digits)} kg CO2`;
 }
 
 function waitingText({ accelerator_hours: hours, usd: value }: Waiting): string {

@@ -25,6 +25,7 @@ const rowColumns = [
   "node",
   "accelerator_type",
   "corrected_at",
+  "accelerators",
 ] as const;
 type RowColumn = (typeof rowColumns)[number];
 const needed: readonly RowColumn[] = ["from", "to", "milli", "state", "cause", "team", "pool"];
@@ -54,6 +55,7 @@ const cellsOf = (row: UsageRow): readonly (string | number)[] => [
   row.node,
   row.acceleratorType,
   row.correctedAtMs === null ? "" : new Date(row.correctedAtMs).toISOString(),
+  row.accelerators ?? "",
 ];
 
 /** Thousandths as an exact decimal. */
@@ -130,6 +132,7 @@ function rowOf(record: Partial<Record<RowColumn, string>>, refusal: RowRefusal):
     pool: text("pool"),
     node: text("node"),
     acceleratorType: text("accelerator_type"),
+    ...((record.accelerators ?? "") === "" ? {} : { accelerators: text("accelerators") }),
     correctedAtMs: (record.corrected_at ?? "") === "" ? null : instantOf("corrected_at"),
   };
 }

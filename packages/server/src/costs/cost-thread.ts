@@ -15,6 +15,7 @@ import {
 } from "@headroom/usage";
 import type { BillingRange, CostAnswer, CostQuestion } from "@headroom/usage";
 import { readGatewayUsage } from "./gateway-usage-files.ts";
+import { openPowerReadings } from "../telemetry/power-readings.ts";
 import { readPriceFiles } from "./price-files.ts";
 
 export interface CostRequest {
@@ -58,7 +59,13 @@ function answer({ home, journal: address, range, question, nowMs }: CostRequest)
   }
   if ("problem" in book) throw new Error(book.problem);
   const metered = [...stores.lines(range, untilMs, book), ...gateways.lines(range, book)];
-  return { kind: "answered", answer: costAnswer({ hourly, book, range }, question, metered), problems };
+  const power = openPowerReadings(home, range.fromMs);
+  if (power.problem !== null) problems.push(power.problem);
+  try {
+    return { kind: "answered", answer: costAnswer({ hourly, book, range }, question, metered, power.meter), problems };
+  } finally {
+    power.close();
+  }
 }
 
 parentPort?.once("message", (request: CostRequest) => {

@@ -162,6 +162,9 @@ const storedIn = ({ series, packed: bytes }: StoredRow): StoredSeries =>
   JSON.parse(bytes instanceof Uint8Array ? zstdDecompressSync(bytes).toString() : String(series)) as StoredSeries;
 const seriesFrom = (row: StoredRow): Series => new Series(storedIn(row), SUBJECT_NAMES_MAX);
 
+/** The series in a row of the store. */
+export const storedSeries = (row: Readonly<Record<string, unknown>>): Series => seriesFrom(row);
+
 /** Adds the column of compressed series to a store with format 2. */
 export function addPackedColumn(database: DatabaseSync): void {
   const columns = database.prepare("PRAGMA table_info(series)").all();

@@ -5,7 +5,9 @@
 import { civilDay, dayOf, monthStartMs, nextMonthStartMs } from "@headroom/model";
 import { isUnused, MILLI_MS_PER_HOUR, type BillingRange, type Charge } from "../bill/charges.ts";
 import { MICRO } from "../prices/amounts.ts";
-import { hourCost, hourEnergy } from "../prices/capacity-cost.ts";
+import { chargeEnergy } from "../energy/charge-energy.ts";
+import type { PowerMeter } from "../energy/power-meter.ts";
+import { hourCost } from "../prices/capacity-cost.ts";
 import {
   meteredMicroUsd,
   type Billing,
@@ -182,8 +184,11 @@ class FocusRows {
   /** A price belongs to one SKU, also in hours without a node. */
   readonly #skus = new Map<string, string>();
 
-  constructor({ billing }: PriceBook) {
+  readonly #meter: PowerMeter | null;
+
+  constructor({ billing }: PriceBook, meter: PowerMeter | null) {
     this.#billing = billing;
+    this.#meter = meter;
   }
 
   #frame(price: PoolPrice, monthMs: number): Frame {
@@ -224,7 +229,7 @@ class FocusRows {
       PricingUnit: "Hours",
       ...resourceColumns(charge),
       ...this.#skuColumns(charge),
-      ...ownColumnsOf(charge, hours),
+      ...ownColumnsOf(charge, hours, this.#meter),
     };
   }
 
@@ -322,18 +327,20 @@ function resourceColumns({ row }: Charge): ResourceColumns {
 const textOrNull = (text: string): string | null => (text === "" ? null : text);
 
 function ownColumnsOf(
-  { row, price, milliMs }: Charge,
+  charge: Charge,
   hours: number,
+  meter: PowerMeter | null,
 ): { readonly [Name in keyof typeof NO_OWN_COLUMNS]: string | number | null } {
-  const { kwh, grams } = energyPerHour(price);
+  const { row } = charge;
+  const { kwh, grams } = chargeEnergy(charge, meter);
   const allocated = row.team === "" ? 0 : round6(hours);
   const isIdle = row.state === "idle" || row.team === "";
   return {
     x_GpuModel: textOrNull(row.acceleratorType),
     x_GpuHoursAllocated: allocated,
     x_GpuHoursActive: isIdle ? 0 : allocated,
-    x_EnergyKWh: round6((kwh * milliMs) / MILLI_MS_PER_HOUR),
-    x_CarbonGrams: round6((grams * milliMs) / MILLI_MS_PER_HOUR),
+    x_EnergyKWh: round6(kwh),
+    x_CarbonGrams: round6(grams),
     x_WorkloadId: textOrNull(row.workloadId),
     x_Workload: textOrNull(row.workload),
     x_WorkloadKind: textOrNull(row.workloadKind),
@@ -342,16 +349,6 @@ function ownColumnsOf(
     x_UsageCause: row.cause,
     x_IdleReason: isIdle ? row.cause : null,
   };
-}
-
-/** Energy and carbon of one accelerator in an hour, PUE included, by the power that the price document states. */
-export function energyPerHour(price: PoolPrice): { readonly kwh: number; readonly grams: number } {
-  if (isCapacity(price)) {
-    const { kwh, grams } = hourEnergy(price);
-    return { kwh: kwh / price.accelerators, grams: grams / price.accelerators };
-  }
-  const kwh = price.kilowattsPerAccelerator ?? 0;
-  return { kwh, grams: kwh * (price.gramsPerKwh ?? 0) };
 }
 
 /** The calendar months of a range, each cut to the range. */
@@ -364,8 +361,13 @@ export function* monthsOf({ fromMs, toMs }: BillingRange): Generator<BillingRang
 }
 
 /** Every row of the dataset: the purchases of each month first, then its usage. */
-export function* focusRows(all: Iterable<Charge>, book: PriceBook, range: BillingRange): Generator<FocusRow> {
-  const rows = new FocusRows(book);
+export function* focusRows(
+  all: Iterable<Charge>,
+  book: PriceBook,
+  range: BillingRange,
+  meter: PowerMeter | null = null,
+): Generator<FocusRow> {
+  const rows = new FocusRows(book, meter);
   for (const month of monthsOf(range))
     for (const prices of book.byPool.values())
       for (const price of prices) {

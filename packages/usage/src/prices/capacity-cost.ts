@@ -56,17 +56,6 @@ function rented(perMonth: number, hourMs: number): number {
   return floorProduct(perMonth, index + 1, hours) - floorProduct(perMonth, index, hours);
 }
 
-/** Energy of an hour at the plug, PUE included, and the grid's carbon. */
-export function hourEnergy(price: CapacityPrice): { readonly kwh: number; readonly grams: number } {
-  let kwh = 0;
-  let grams = 0;
-  for (const { kilowatts = 0, pue = 1, gramsPerKwh = 0 } of price.components) {
-    kwh += kilowatts * pue;
-    grams += kilowatts * pue * gramsPerKwh;
-  }
-  return { kwh, grams };
-}
-
 /** Cost of a calendar month by component: the sum of its hours. */
 export function monthCosts(price: CapacityPrice, monthMs: number): readonly number[] {
   const totals = price.components.map(() => 0);

@@ -24,6 +24,8 @@ const component = z
     perHour: dollars.optional(),
     /** Power: kilowatts at the plug times PUE times tariff. */
     kilowatts: positive.optional(),
+    /** The part of `kilowatts` of the nodes beside their accelerators; it is added to measured power of accelerators. */
+    hostKilowatts: z.number().min(0).optional(),
     pue: z.number().min(1).max(4).optional(),
     perKwh: dollars.optional(),
     gramsPerKwh: z.number().min(0).optional(),
@@ -38,6 +40,7 @@ const component = z
       refuse("a purchase needs on (a date) and months (of amortisation)");
     if ((value.salvage ?? 0) > (value.purchase ?? Number.POSITIVE_INFINITY)) refuse("salvage exceeds the purchase");
     if (value.kilowatts !== undefined && value.perKwh === undefined) refuse("power needs perKwh");
+    if ((value.hostKilowatts ?? 0) > (value.kilowatts ?? 0)) refuse("hostKilowatts is a part of kilowatts");
   });
 
 const common = {

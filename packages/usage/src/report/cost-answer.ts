@@ -1,4 +1,5 @@
 /** A report of costs as the API answers it: totals by period and group, for all teams or for those that a reader may see. */
+import type { PowerMeter } from "../energy/power-meter.ts";
 import { billedCharges, type Billable } from "../bill/billed-charges.ts";
 import { isUnused } from "../bill/charges.ts";
 import { listedLine, newestLines, sortedLines, type MeteredLine } from "../metered/metered-line.ts";
@@ -23,6 +24,9 @@ export interface CostAmounts {
   readonly acceleratorHours: number;
   readonly usedHours: number;
   readonly kwh: number;
+  /** The part of `kwh` from measured power. */
+  readonly measuredKwh: number;
+  readonly energyMicroUsd: number;
   readonly carbonKg: number;
 }
 
@@ -54,8 +58,9 @@ export function costAnswer(
   billable: Billable,
   { by, group, teams }: CostQuestion,
   lines: readonly MeteredLine[] = [],
+  meter: PowerMeter | null = null,
 ): CostAnswer {
-  const report = new CostReport(by, group);
+  const report = new CostReport(by, group, meter);
   const unpriced = new Map<string, bigint>();
   for (const charge of billedCharges(billable, unpriced)) {
     // Nobody holds paid capacity that is unused, so only readers of all teams see it.
@@ -89,5 +94,7 @@ const amountsOf = (total: CostTotal): CostAmounts => ({
   acceleratorHours: total.hours,
   usedHours: total.usedHours,
   kwh: total.kwh,
+  measuredKwh: total.measuredKwh,
+  energyMicroUsd: Math.round(total.energyMicroUsd),
   carbonKg: total.carbonGrams / 1_000,
 });

@@ -5,7 +5,15 @@ import type { CostTotal } from "./cost-report.ts";
 function total(month: number, team: string, usd: number, hours: number): CostTotal {
   const microUsd = usd * 1_000_000;
   const none = { usedMicroUsd: 0, idleMicroUsd: 0, failedMicroUsd: 0, evictedMicroUsd: 0, lostMicroUsd: 0 };
-  const rest = { unusedMicroUsd: 0, meteredMicroUsd: 0, usedHours: 0, kwh: 0, carbonGrams: 0 };
+  const rest = {
+    unusedMicroUsd: 0,
+    meteredMicroUsd: 0,
+    usedHours: 0,
+    kwh: 0,
+    measuredKwh: 0,
+    energyMicroUsd: 0,
+    carbonGrams: 0,
+  };
   return { periodStartMs: month, group: [team], microUsd, hours, ...none, ...rest };
 }
 

@@ -1,6 +1,7 @@
 /** Sums of charges: who pays what for which time, what failures and idle time cost, and days that stand out. */
 import { isUnused, MILLI_MS_PER_HOUR, type Charge } from "../bill/charges.ts";
-import { energyPerHour } from "../focus/focus-rows.ts";
+import { chargeEnergy, type Energy } from "../energy/charge-energy.ts";
+import type { PowerMeter } from "../energy/power-meter.ts";
 import type { MeteredLine } from "../metered/metered-line.ts";
 import { periodStartMs, type UsagePeriod } from "../rows/usage-totals.ts";
 
@@ -48,6 +49,10 @@ export interface CostTotal {
   hours: number;
   usedHours: number;
   kwh: number;
+  /** The part of `kwh` from measured power. */
+  measuredKwh: number;
+  /** Price of the energy, which the cost of owned capacity has in it. */
+  energyMicroUsd: number;
   carbonGrams: number;
 }
 
@@ -57,7 +62,11 @@ export class CostReport {
   readonly #totals = new Map<string, CostTotal>();
   readonly #whole: CostTotal = emptyTotal(0, []);
 
-  constructor(period: UsagePeriod, fields: readonly CostField[]) {
+  readonly #meter: PowerMeter | null;
+
+  /** `meter`: measured power; `null`: energy is computed from the power in the price documents. */
+  constructor(period: UsagePeriod, fields: readonly CostField[], meter: PowerMeter | null = null) {
+    this.#meter = meter;
     this.#period = period;
     this.#fields = fields;
   }
@@ -68,8 +77,9 @@ export class CostReport {
     const key = JSON.stringify([startMs, ...group]);
     let total = this.#totals.get(key);
     if (total === undefined) this.#totals.set(key, (total = emptyTotal(startMs, group)));
-    addTo(total, charge);
-    addTo(this.#whole, charge);
+    const energy = chargeEnergy(charge, this.#meter);
+    addTo(total, charge, energy);
+    addTo(this.#whole, charge, energy);
   }
 
   /** Storage and bought tokens are costs without accelerator time. Lines without a price cost nothing and are left out. */
@@ -117,6 +127,8 @@ const emptyTotal = (startMs: number, group: readonly string[]): CostTotal => ({
   hours: 0,
   usedHours: 0,
   kwh: 0,
+  measuredKwh: 0,
+  energyMicroUsd: 0,
   carbonGrams: 0,
 });
 
@@ -146,17 +158,18 @@ function valueOfLine({ service, team, subject, place, price }: MeteredLine, fiel
   }
 }
 
-function addTo(total: CostTotal, charge: Charge): void {
-  const { row, price, microUsd, milliMs } = charge;
+function addTo(total: CostTotal, charge: Charge, energy: Energy): void {
+  const { row, microUsd, milliMs } = charge;
   const hours = milliMs / MILLI_MS_PER_HOUR;
-  const { kwh, grams } = energyPerHour(price);
   total.microUsd += microUsd;
   total[`${row.state}MicroUsd`] += microUsd;
   if (isUnused(charge)) total.unusedMicroUsd += microUsd;
   total.hours += hours;
   if (row.state === "used") total.usedHours += hours;
-  total.kwh += kwh * hours;
-  total.carbonGrams += grams * hours;
+  total.kwh += energy.kwh;
+  total.measuredKwh += energy.measuredKwh;
+  total.energyMicroUsd += energy.microUsd;
+  total.carbonGrams += energy.grams;
 }
 
 export interface CostAnomaly {

@@ -1,4 +1,5 @@
 /** The holdings of one attempt: pieces of time with a constant amount on a node, until the outcome decides their state. */
+import { acceleratorIndices } from "@headroom/model";
 import type { AttemptOutcome, StopReason, WorkerExit } from "@headroom/model";
 import type { UsageRow, UsageState } from "./row.ts";
 
@@ -11,12 +12,13 @@ export interface Piece {
   readonly phase: PiecePhase;
   readonly node: string;
   readonly milli: number;
+  readonly accelerators?: string;
   /** True: a row of a closed month states it as used. */
   isBilled: boolean;
 }
 
-/** A worker of the attempt: its node, and the thousandths of accelerators that it holds there. */
-export type HeldWorker = readonly [node: string, milli: number];
+/** A worker of the attempt: its node, the thousandths of accelerators that it holds there, and which they are. */
+export type HeldWorker = readonly [node: string, milli: number, accelerators?: string];
 
 export interface Holding {
   readonly attemptId: string;
@@ -55,6 +57,17 @@ export function heldByNode({ workers, terminating }: Holding): ReadonlyMap<strin
   return held;
 }
 
+/** Indices as text: ascending, each once, in maximal ranges. */
+function rangesOf(indices: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const index of [...new Set(indices)].toSorted((left, right) => left - right)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === index - 1) last[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
+}
+
 /** Closes the pieces that run since `sinceMs`. */
 export function settle(holding: Holding, atMs: number): void {
   if (atMs > holding.sinceMs) for (const piece of openPieces(holding, atMs)) push(holding.pieces, piece);
@@ -65,13 +78,28 @@ export function settle(holding: Holding, atMs: number): void {
 function openPieces(holding: Holding, atMs: number): readonly Piece[] {
   const { sinceMs: fromMs, phase } = holding;
   if (atMs <= fromMs) return [];
-  return [...heldByNode(holding)].map(([node, milli]) => ({ fromMs, toMs: atMs, phase, node, milli, isBilled: false }));
+  return [...heldByNode(holding)].map(([node, milli]) => {
+    const accelerators = acceleratorsOn(holding, node);
+    const known = accelerators === "" ? {} : { accelerators };
+    return { fromMs, toMs: atMs, phase, node, milli, ...known, isBilled: false };
+  });
+}
+
+function acceleratorsOn({ workers, terminating }: Holding, node: string): string {
+  const own = [...workers, ...terminating].filter(([of, milli]) => of === node && milli > 0);
+  const [first, ...others] = own.map(([, , accelerators = ""]) => accelerators);
+  if (first === undefined || others.every((each) => each === first)) return first ?? "";
+  return rangesOf([first, ...others].flatMap(acceleratorIndices));
 }
 
 /** Extends the last piece of the node if nothing about it changed. */
 function push(pieces: Piece[], piece: Piece): void {
   const last = pieces.findLast(({ node }) => node === piece.node);
-  const isSame = last?.phase === piece.phase && last.milli === piece.milli && !last.isBilled;
+  const isSame =
+    last?.phase === piece.phase &&
+    last.milli === piece.milli &&
+    last.accelerators === piece.accelerators &&
+    !last.isBilled;
   if (last !== undefined && isSame && last.toMs === piece.fromMs) last.toMs = piece.toMs;
   else pieces.push(piece);
 }

@@ -33,6 +33,8 @@ export interface UsageRow {
   readonly pool: string;
   readonly node: string;
   readonly acceleratorType: string;
+  /** The accelerators of the node that were held, such as `0-3,6`. Absent: nobody held them, or they are unknown. */
+  readonly accelerators?: string;
   /** When the month of the row had already been closed: the instant of the correction. `null`: no correction. */
   readonly correctedAtMs: number | null;
 }

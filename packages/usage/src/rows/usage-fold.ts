@@ -174,10 +174,11 @@ export class UsageFold {
     { state, cause }: Verdict,
     correctedAtMs: number | null,
   ): void {
-    const { fromMs, toMs, node, milli } = part;
+    const { fromMs, toMs, node, milli, accelerators } = part;
     const account = this.#nodes.get(node);
     const { site = "", pool = "", acceleratorType = "" } = account ?? {};
-    this.#rows.push({ fromMs, toMs, milli, state, cause, ...holder, site, pool, node, acceleratorType, correctedAtMs });
+    const place = { site, pool, node, acceleratorType, ...(accelerators === undefined ? {} : { accelerators }) };
+    this.#rows.push({ fromMs, toMs, milli, state, cause, ...holder, ...place, correctedAtMs });
   }
 
   #holderOf({ workloadId, attemptId }: Holding): Holder {
@@ -352,7 +353,11 @@ export class UsageFold {
 
   #heldBy({ workloadId }: Pick<Holding, "workloadId">, workers: readonly WorkerAllocation[]): readonly HeldWorker[] {
     const known = this.#workloads.get(workloadId)?.workerMilli ?? [0];
-    return workers.map(({ node, shareMilli, taskGroup }) => [node, shareMilli ?? known[taskGroup ?? 0] ?? 0]);
+    return workers.map(({ node, shareMilli, taskGroup, accelerators }) => [
+      node,
+      shareMilli ?? known[taskGroup ?? 0] ?? 0,
+      accelerators,
+    ]);
   }
 
   #place({ attemptId, workloadId, workers, launchAtMs, atMs }: EventOf<"gangPlaced">): void {

@@ -198,5 +198,8 @@ function Metered({ costs: { metered } }: { readonly costs: Costs }): ReactElemen
   );
 }
 
-const energyText = ({ kwh, carbonKg }: Costs["total"]): string =>
-  kwh === 0 ? "" : `${Math.round(kwh)} kWh and ${Math.round(carbonKg)} kg CO2 by the power in the price documents. `;
+const energyText = ({ kwh, measuredKwh, carbonKg }: Costs["total"]): string => {
+  if (kwh === 0) return "";
+  const how = measuredKwh === 0 ? "by the power in the price documents" : `${Math.round(measuredKwh)} kWh measured`;
+  return `${Math.round(kwh)} kWh (${how}) and ${Math.round(carbonKg)} kg CO2. `;
+};

@@ -51,6 +51,8 @@ const added = (left: CostLine, right: CostLine): CostLine => ({
   acceleratorHours: left.acceleratorHours + right.acceleratorHours,
   usedHours: left.usedHours + right.usedHours,
   kwh: left.kwh + right.kwh,
+  measuredKwh: left.measuredKwh + right.measuredKwh,
+  energyMicroUsd: left.energyMicroUsd + right.energyMicroUsd,
   carbonKg: left.carbonKg + right.carbonKg,
 });
 
@@ -120,6 +122,8 @@ export function costCsv({ items, group }: Costs): string {
     "accelerator_hours",
     "used_hours",
     "kwh",
+    "kwh_measured",
+    "energy_usd",
     "carbon_kg",
   ];
   const rows = items.map((line) => [
@@ -133,7 +137,14 @@ export function costCsv({ items, group }: Costs): string {
       line.evictedMicroUsd,
       line.lostMicroUsd,
     ].map((amount) => String(amount / MICRO)),
-    ...[line.acceleratorHours, line.usedHours, line.kwh, line.carbonKg].map(String),
+    ...[
+      line.acceleratorHours,
+      line.usedHours,
+      line.kwh,
+      line.measuredKwh,
+      line.energyMicroUsd / MICRO,
+      line.carbonKg,
+    ].map(String),
   ]);
   return [header, ...rows].map((row) => `${row.join(",")}\n`).join("");
 }
