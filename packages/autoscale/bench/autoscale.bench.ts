@@ -1,11 +1,12 @@
 /**
- * `npm run bench autoscale -- FILE [--json] [--model llama-3.1-70b --accelerator H100 --tensor N --ttft 2s --tpot 100ms
+ * `npm run bench autoscale -- FILE [--json] [--skip-broken] [--model llama-3.1-70b --accelerator H100 --tensor N --ttft 2s --tpot 100ms
  * --cold-start 60s --attainment 99 --min 1 --max 64]`: an endpoint under Headroom's scaling rule and under those of
  * others, on a trace of requests (CSV with TIMESTAMP, ContextTokens and GeneratedTokens). Prints one record for each
  * policy; the progress goes to the standard error. Without FILE the traffic is
- * generated: `--traffic bursts` or `sine`.
+ * generated (`generated-traffic.ts`): `--traffic bursts --hours 2 --seed 1`.
  */
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
 import { parseArgs } from "node:util";
 import {
   buildReplica,
@@ -22,7 +23,7 @@ import { importAzure } from "@headroom/sim";
 import type { ReplicaGroup, RequestTrace } from "@headroom/sim";
 import { compareScalers } from "../src/index.ts";
 import type { ElasticSetting, ScaledResult } from "../src/index.ts";
-import { burstyHour, sineHours } from "./generated-traffic.ts";
+import { generatedTraffic, patternNames } from "./generated-traffic.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -37,6 +38,9 @@ const { values: options, positionals } = parseArgs({
     min: { type: "string", default: "1" },
     max: { type: "string", default: "64" },
     traffic: { type: "string", default: "bursts" },
+    "skip-broken": { type: "boolean", default: false },
+    hours: { type: "string" },
+    seed: { type: "string", default: "1" },
   },
 });
 
@@ -62,16 +66,49 @@ function whole(text: string, option: string, max: number): number {
 }
 
 function traceIn(file: string | undefined): RequestTrace {
-  if (file === undefined) return options.traffic === "sine" ? sineHours() : burstyHour();
-  let text: string;
+  if (file === undefined) {
+    const hours = options.hours === undefined ? undefined : Number(options.hours);
+    if (hours !== undefined && !(hours > 0 && hours <= 10_000)) fail("--hours: expected a number up to 10000");
+    return (
+      generatedTraffic(options.traffic, whole(options.seed, "seed", 1e9), hours) ??
+      fail(`--traffic ${options.traffic}: choose one of ${patternNames.join(", ")}`)
+    );
+  }
+  const skipBroken = options["skip-broken"];
+  let imported: ReturnType<typeof importAzure>;
   try {
-    text = readFileSync(file, "utf8");
+    imported = importAzure({ file, lines: linesOf(file) }, { skipBroken });
   } catch (error) {
     fail(`${file}: ${error instanceof Error ? error.message : "cannot be read"}`);
   }
-  const imported = importAzure({ file, lines: text.split("\n") }, { skipBroken: false });
-  if (imported.kind !== "imported") fail(`${file}: ${imported.reason}`);
+  const { problems, leftOut, brokenCount } = imported.report;
+  if (imported.kind !== "imported") {
+    const first = problems.slice(0, 3).map(({ line, message }) => `\n  line ${line}: ${message}`);
+    fail(
+      `${file}: ${imported.reason}${first.join("")}${brokenCount > 0 ? "\nleave such rows out with --skip-broken" : ""}`,
+    );
+  }
+  const left = Object.entries({ ...leftOut, broken: brokenCount }).filter(([, count]) => count > 0);
+  if (left.length > 0) process.stderr.write(`left out: ${left.map(([why, count]) => `${count} ${why}`).join(", ")}\n`);
   return imported.trace;
+}
+
+/** The lines of a file of any size. */
+function* linesOf(file: string): Generator<string> {
+  const descriptor = openSync(file, "r");
+  try {
+    const decoder = new StringDecoder("utf8");
+    const buffer = Buffer.alloc(1_048_576);
+    let rest = "";
+    for (let count = readSync(descriptor, buffer); count > 0; count = readSync(descriptor, buffer)) {
+      const lines = (rest + decoder.write(buffer.subarray(0, count))).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+    yield rest + decoder.end();
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 const meanTokens = ({ requests }: RequestTrace): number =>
@@ -92,7 +129,9 @@ function replicaGroup(trace: RequestTrace, tpotMs: number): ReplicaGroup {
     findAccelerator(options.accelerator) ??
     fail(`--accelerator ${options.accelerator}: list accelerators with: headroom size catalogue`);
   const usual = meanTokens(trace);
-  const longest = trace.requests.reduce((most, one) => Math.max(most, one.promptTokens + one.outputTokens), 1);
+  const lengths = Float64Array.from(trace.requests, (one) => one.promptTokens + one.outputTokens).toSorted();
+  // Room for 16 of the long requests. The longest one of all is refused where it does not fit.
+  const long = lengths[Math.ceil(0.99 * lengths.length) - 1] ?? 1;
   const asked = whole(options.tensor, "tensor", 64);
   for (const tensor of asked > 0 ? [asked] : [1, 2, 4, 8, 16]) {
     const layout = { tensor, pipeline: 1, attentionData: 1, expert: 1 };
@@ -105,7 +144,7 @@ function replicaGroup(trace: RequestTrace, tpotMs: number): ReplicaGroup {
       const limits = replicaLimits(built, usual);
       const costs = replicaCosts(built, fittedInference, usual);
       if ((costs.tokensMs.at(-1) ?? 0) > tpotMs && stepTokensMax > 128) continue;
-      if (limits.blockCount * limits.blockTokens < 16 * longest && asked === 0) break;
+      if (limits.blockCount * limits.blockTokens < 16 * long && asked === 0) break;
       return { name: accelerator.name, count: 1, acceleratorsPerReplica: tensor, costs, limits, zone: "" };
     }
   }

@@ -15,6 +15,12 @@ const LENGTH_WEIGHT = 0.01;
 const LENGTH_WEIGHT_MAX = 0.2;
 const OUTPUT_TOKENS_FIRST = 200;
 
+/** What of a sample the meter reads. */
+export type MeteredTraffic = Pick<
+  EndpointSample,
+  "tickMs" | "arrivals" | "arrivedPromptTokens" | "ended" | "endedOutputTokens"
+>;
+
 export class LoadMeter {
   readonly #capacity: ReplicaCapacity;
   readonly #toleranceS: number;
@@ -37,7 +43,7 @@ export class LoadMeter {
   }
 
   /** Adds what arrived in a tick, and returns the load in replicas. */
-  add(sample: EndpointSample): number {
+  add(sample: MeteredTraffic): number {
     const seconds = sample.tickMs / 1000;
     this.#learn(sample, seconds);
     const workS = this.workMs(sample.arrivedPromptTokens) / 1000;
@@ -56,7 +62,7 @@ export class LoadMeter {
     return most;
   }
 
-  #learn({ arrivals, arrivedPromptTokens, ended, endedOutputTokens }: EndpointSample, seconds: number): void {
+  #learn({ arrivals, arrivedPromptTokens, ended, endedOutputTokens }: MeteredTraffic, seconds: number): void {
     const share = Math.min(1, TRAFFIC_WEIGHT * seconds);
     this.#requestsPerS += share * (arrivals / seconds - this.#requestsPerS);
     this.#promptTokensPerS += share * (arrivedPromptTokens / seconds - this.#promptTokensPerS);

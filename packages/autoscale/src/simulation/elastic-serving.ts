@@ -83,6 +83,7 @@ export class ElasticServing {
   #waiting = 0;
   #waitingPromptTokens = 0;
   #refused = 0;
+  #missed = 0;
   #heldAcceleratorMs = 0;
   #advancing: Member | undefined;
   readonly #replicasOverTime: { readonly atMs: number; readonly replicas: number }[] = [];
@@ -111,11 +112,23 @@ export class ElasticServing {
 
   /** Runs the trace to its end. */
   run(): ScaledResult {
+    this.#runUntil(Infinity);
+    return this.#result();
+  }
+
+  /** Runs the trace until more than `missedMax` requests missed their objectives; then there is no result. */
+  runWithin(missedMax: number): ScaledResult | undefined {
+    return this.#runUntil(missedMax) ? this.#result() : undefined;
+  }
+
+  /** False: more requests missed their objectives. */
+  #runUntil(missedMax: number): boolean {
     const lastMs = (this.#trace.requests.at(-1)?.arrivalMs ?? 0) + PATIENCE_MS;
     for (;;) {
       const arrivalMs = this.#trace.requests[this.#nextRequest]?.arrivalMs ?? Infinity;
       const isOver = arrivalMs === Infinity && (this.#inFlight === 0 || this.#nowMs > lastMs);
-      if (isOver) break;
+      if (isOver) return true;
+      if (this.#missed > missedMax) return false;
       const atMs = Math.min(arrivalMs, this.#nextTickMs, this.#nextReadyMs());
       this.#advanceTo(atMs);
       for (const member of this.#members) {
@@ -124,6 +137,9 @@ export class ElasticServing {
       if (atMs === this.#nextTickMs) this.#decide(atMs);
       else if (atMs === arrivalMs) this.#arrive();
     }
+  }
+
+  #result(): ScaledResult {
     for (const member of this.#members) this.#heldAcceleratorMs += Math.max(0, this.#endMs - member.fromMs);
     return scaledResult({
       policy: this.#scaler.name,
@@ -203,6 +219,7 @@ export class ElasticServing {
     const batched = { id, promptTokens, outputTokens, priority: 0, pages: request.pages, loadedTokens: 0 };
     if (member.replica.engine.kernel.refusal(batched) !== undefined) {
       this.#refused += 1;
+      this.#missed += 1;
       this.#tick.missed += 1;
       this.#inFlight -= 1;
       this.#waiting -= 1;
@@ -243,7 +260,10 @@ export class ElasticServing {
     const isMet =
       firstMs - request.arrivalMs <= ttftMs && endMs - firstMs <= tpotMs * Math.max(0, request.outputTokens - 1);
     if (isMet) this.#tick.met += 1;
-    else this.#tick.missed += 1;
+    else {
+      this.#tick.missed += 1;
+      this.#missed += 1;
+    }
     this.#router.end(flight.ticket, "completed", atMs);
     this.#advancing?.replica.flights.delete(id);
   }

@@ -83,6 +83,9 @@ function simulated(trace: RequestTrace, how: ServingVariant): ServingSimulation 
 describe("traffic from files", () => {
   it("reads an Azure trace, the first arrival at 0", () => {
     const rows = ["TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 18:17:03.9799600,4808,10"];
+    const offsets = ["2024-05-10 00:00:00.25+00:00,1,1", "2024-05-10 02:00:01+02:00,1,1", "1715299202,1,1"];
+    const mixed = traceIn(importAzure(file([...rows.slice(0, 1), ...offsets].join("\r\n")), strict));
+    expect(mixed.requests.map(({ arrivalMs }) => arrivalMs)).toEqual([0, 750, 1750]);
     const trace = traceIn(importAzure(file([...rows, "2023-11-16 18:17:04.0319600,3180,8"].join("\n")), strict));
     expect(trace.requests.map(({ promptTokens, outputTokens }) => [promptTokens, outputTokens])).toEqual([
       [4808, 10],

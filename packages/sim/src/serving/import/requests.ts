@@ -1,5 +1,5 @@
 /**
- * Importers of traffic: the Azure traces of 2023 (CSV: TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake's (JSONL
+ * Importers of traffic: the Azure traces of 2023 and 2024 (CSV: TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake's (JSONL
  * with hashes of prefix blocks), request logs of a vLLM benchmark (JSONL), a gateway's usage or access log (JSONL), and
  * the image-generation trace of Alibaba's GenAI service (CSV). Each importer refuses a file with broken rows unless its
  * options skip them.
@@ -18,8 +18,13 @@ const { tokens, pages, arrivalMs } = requestBounds;
 
 const commas = (required: readonly string[]): TableFormat => ({ delimiter: ",", required, quotes: "rfc4180" });
 
+/** Numbers above it are ms since 1970, others s since any time: 5138 in s. */
+const SECONDS_MAX = 100_000_000_000;
+
 function timeIn(row: Row, column: string): number {
-  const ms = utcMs(row.text(column));
+  const text = row.text(column);
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) > SECONDS_MAX ? Number(text) : Number(text) * 1000;
+  const ms = utcMs(text);
   if (ms === undefined) row.fail(`${column}: expected a time such as 2023-11-16 18:17:03.979`);
   return ms ?? 0;
 }
