@@ -11,7 +11,7 @@ const DISPERSION_MAX = 6;
 const LARGER_BURST = 1.5;
 
 /**
- * What is kept in the first quarter of an hour, when little is known. Where arrivals come in bursts, the load so far says little about the
+ * Load for which replicas are kept in the first quarter of an hour, when little is known. Where arrivals come in bursts, the load so far says little about the
  * next one, so the margin begins at their dispersion (variance over mean of the arrivals in a tick, 1 for independent ones) and
  * falls with the number of requests that were seen. Replicas for the highest load so far are kept.
  */

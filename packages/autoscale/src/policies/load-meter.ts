@@ -15,7 +15,7 @@ const LENGTH_WEIGHT = 0.01;
 const LENGTH_WEIGHT_MAX = 0.2;
 const OUTPUT_TOKENS_FIRST = 200;
 
-/** What of a sample the meter reads. */
+/** The part of a sample that the meter reads. */
 export type MeteredTraffic = Pick<
   EndpointSample,
   "tickMs" | "arrivals" | "arrivedPromptTokens" | "ended" | "endedOutputTokens"
