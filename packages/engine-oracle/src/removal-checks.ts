@@ -1,6 +1,7 @@
 /** Nodes, pools and sites that leave the fleet: what is removed leaves nothing behind, and what is leaving still holds work. */
 import { checkReleasedNode } from "./burst-checks.ts";
 import type { ReadonlyState } from "@headroom/engine";
+import { CachedInputs } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
 
@@ -47,11 +48,16 @@ export function checkRemovals(findings: Findings, state: ReadonlyState): void {
 }
 
 /** Checks that the indexes know exactly the nodes of the state. */
-export function checkNodeIndexes(findings: Findings, { state, capacity, calendar, removing }: World): void {
+export function checkNodeIndexes(findings: Findings, { state, capacity, calendar, removing, cachedInputs }: World): void {
   const marked = [...state.nodes.values()].filter((node) => node.removal !== undefined).map(({ id }) => id);
   findings.expect(
     marked.length === removing.size && marked.every((id) => removing.has(id)),
     () => `nodes ${marked.join(", ")} are leaving, ${[...removing].join(", ")} are indexed`,
+  );
+  const cached = new CachedInputs(state.nodes.values()).describe();
+  findings.expect(
+    String(cached) === String(cachedInputs.describe()),
+    () => `${cached.length} cached inputs are on nodes, and the index has others`,
   );
   findings.expect(!capacity.hasGaps, () => "removed nodes still have positions");
   const count = capacity.allTypes.reduce((sum, { slots }) => sum + slots.length, 0);

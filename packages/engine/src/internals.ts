@@ -3,6 +3,7 @@
  * tests. No other package may import this file (`tools/lint`).
  */
 export { Batch } from "./batch/batch.ts";
+export { CachedInputs } from "./cluster/cached-inputs.ts";
 export type { TypeCapacity } from "./cluster/capacity.ts";
 export { usageKey } from "./cluster/decayed-usage-index.ts";
 export { activeAttempt, attemptsOn, byPlacement, workloadOf } from "./cluster/entities.ts";

@@ -30,6 +30,7 @@ export * from "./resources/device-part.ts";
 export * from "./resources/executor-state.ts";
 export * from "./resources/fabric-labels.ts";
 export * from "./resources/failure-domains.ts";
+export * from "./resources/cached-input.ts";
 export * from "./resources/foreign-use.ts";
 export * from "./resources/incident.ts";
 export * from "./resources/fleet.ts";

@@ -138,6 +138,11 @@ export const event = z
       nodeId: z.string(),
       use: z.object({ accelerators: z.string(), coresMilli: count, memoryMib: count }).nullable(),
     }),
+    fact("nodeCacheChanged", {
+      nodeId: z.string(),
+      added: z.array(z.object({ uri: z.string(), digest: z.string().nullable(), mib: count })),
+      removed: z.array(z.string()),
+    }),
     fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
     fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
     fact("nodeRemovalRequested", { nodeId: z.string(), actor: z.string() }),

@@ -84,6 +84,13 @@ function executorSentence(event: ExecutorEvent): string {
   }
 }
 
+function nodeCacheText({ nodeId, added, removed }: Event & { readonly kind: "nodeCacheChanged" }): string {
+  const mib = added.reduce((sum, each) => sum + each.mib, 0);
+  const came = added.length === 0 ? [] : [`got ${plural(added.length, "input")} of ${memoryText(mib)}`];
+  const left = removed.length === 0 ? [] : [`dropped ${plural(removed.length, "input")}`];
+  return `The cache of node ${nodeId} ${[...came, ...left].join(" and ")}.`;
+}
+
 function foreignUseText(node: string, use: (Event & { readonly kind: "foreignUseChanged" })["use"]): string {
   const count = acceleratorCount(use?.accelerators ?? "");
   return use === null
@@ -118,6 +125,8 @@ function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
       return `Node ${event.nodeId} was lost${event.detail === "" ? "" : `: ${event.detail}`}.`;
     case "nodeReturned":
       return `Node ${event.nodeId} came back.`;
+    case "nodeCacheChanged":
+      return nodeCacheText(event);
     case "foreignUseChanged":
       return foreignUseText(event.nodeId, event.use);
     case "nodeDrainStarted":

@@ -82,6 +82,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   nodeLost: of("Nodes", "Node lost"),
   nodeReturned: of("Nodes", "Node returned"),
   foreignUseChanged: of("Nodes", "Foreign use"),
+  nodeCacheChanged: of("Nodes", "Cache changed"),
   nodeDrainStarted: of("Nodes", "Drain started"),
   nodeResumed: of("Nodes", "Node resumed"),
   nodeRemovalRequested: of("Nodes", "Node removal requested"),

@@ -16,6 +16,7 @@ const fleetKinds: ReadonlySet<string> = new Set<Event["kind"]>([
   "nodeLost",
   "nodeReturned",
   "foreignUseChanged",
+  "nodeCacheChanged",
   "nodeDrainStarted",
   "nodeResumed",
   "nodeRemovalRequested",

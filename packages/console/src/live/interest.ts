@@ -16,6 +16,7 @@ const nodeKinds: readonly EventKind[] = [
   "nodeLost",
   "nodeReturned",
   "foreignUseChanged",
+  "nodeCacheChanged",
   "nodeDrainStarted",
   "nodeResumed",
   "nodeRemovalRequested",

@@ -1,4 +1,4 @@
-import { canonicalJson, invariant } from "@headroom/model";
+import { cachedKey, canonicalJson, invariant } from "@headroom/model";
 import type { FleetEvent, ForeignUse, IncidentEvent, Node, NodeSpec, Pool, NodeId } from "@headroom/model";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
@@ -72,6 +72,16 @@ export const fleetEvents: Appliers<FleetEvent> = {
       setOrDelete(node, "foreignUse", use ?? undefined);
       node.revision = world.state.sequence;
     });
+  },
+  nodeCacheChanged(world, { nodeId, added, removed }) {
+    const node = nodeOf(world, nodeId);
+    const gone = new Set([...removed, ...added.map(cachedKey)]);
+    const stays = (node.cachedInputs ?? []).filter((input) => !gone.has(cachedKey(input)));
+    const inputs = [...stays, ...added].toSorted((left, right) => (cachedKey(left) < cachedKey(right) ? -1 : 1));
+    world.cachedInputs.remove(nodeId, removed);
+    world.cachedInputs.add(nodeId, added);
+    setOrDelete(node, "cachedInputs", inputs.length === 0 ? undefined : inputs);
+    node.revision = world.state.sequence;
   },
   nodeDrainStarted(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.draining = true));

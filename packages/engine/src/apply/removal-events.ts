@@ -1,4 +1,5 @@
 /** Nodes, pools and sites that leave the fleet. State and indexes keep nothing about them. */
+import { cachedKey } from "@headroom/model";
 import type { FleetEvent, NodeId } from "@headroom/model";
 import { recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
@@ -23,7 +24,9 @@ export const removalEvents: Appliers<RemovalEvent> = {
   },
   nodeRemoved(world, { nodeId }) {
     leaveOrder(world, nodeId);
-    world.capacity.remove(nodeOf(world, nodeId));
+    const node = nodeOf(world, nodeId);
+    world.cachedInputs.remove(nodeId, (node.cachedInputs ?? []).map(cachedKey));
+    world.capacity.remove(node);
     world.state.nodes.delete(nodeId);
     world.removing.delete(nodeId);
     world.requeueing.delete(nodeId);

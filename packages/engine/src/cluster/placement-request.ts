@@ -61,7 +61,7 @@ export class PlacementRequest {
   readonly among: ReadonlySet<NodeId> | null;
   /** The executor to whose nodes the placement is restricted, or `null` if any may be used. */
   readonly executor: ExecutorId | null;
-  /** Minimum number of the work's data inputs that must be stored at a node. */
+  /** Minimum of the weight of the work's data inputs that must be stored at a node (`placement/filters/data-places.ts`). */
   readonly inputsHeldMin: number;
   /** Number of the running gang's workers that stay if a plan evicts some of them, or `undefined` if all stay. */
   readonly ownKept: number | undefined;

@@ -27,6 +27,7 @@ import type {
 } from "@headroom/model";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
 import { nextLookMs } from "./start-window.ts";
+import { CachedInputs } from "./cached-inputs.ts";
 import { BudgetIndex } from "./budget-index.ts";
 import { windowDurationMs } from "../usage/planned-duration.ts";
 import { CalendarIndex } from "./calendar-index.ts";
@@ -80,6 +81,7 @@ export interface World {
   readonly requeueing: Set<NodeId>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
+  readonly cachedInputs: CachedInputs;
   readonly pipelines: PipelineIndex;
   readonly scratch: Scratch;
   /** Number of queue-only events (events that change only the queue) since the world was indexed. */
@@ -150,6 +152,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     removing: new Set(),
     requeueing: new Set(),
     backingOff: new Set(),
+    cachedInputs: new CachedInputs(state.nodes.values()),
     pipelines: new PipelineIndex(state),
     scratch: new Scratch(),
     queueEventCount: 0,

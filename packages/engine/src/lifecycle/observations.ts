@@ -20,6 +20,7 @@ import { endAttempt } from "./end-attempt.ts";
 import { seeForeignUse } from "./foreign-use.ts";
 import { loseExecutor, regainExecutor } from "./executors.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
+import { seeNodeCaches } from "./node-caches.ts";
 import { endNotice, heedNotice } from "./notices.ts";
 import { recordStoredCheckpoint } from "./stored-checkpoints.ts";
 import { recordArtifacts } from "./signals.ts";
@@ -40,6 +41,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return seeNode(batch, observation.node);
     case "foreignUseSeen":
       return seeForeignUse(batch, observation);
+    case "nodeCachesSeen":
+      return seeNodeCaches(batch, observation);
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":

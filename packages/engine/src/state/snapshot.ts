@@ -24,12 +24,15 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 23;
+const SNAPSHOT_FORMAT = 24;
 
-/** The format of a state without proposals of capacity orders or advice. */
+/** The format of a state in which no node has reported inputs in its cache. */
+const FORMAT_WITHOUT_CACHES = 23;
+
+/** The format of a state without proposals of capacity orders or advice, besides. */
 const FORMAT_WITHOUT_ADVICE = 22;
 
-/** The format of a state without pipelines that metrics start. */
+/** The format of a state without pipelines that metrics start, besides. */
 const FORMAT_WITHOUT_METRICS = 21;
 
 /** The format of a state in which no workload names a container image. */
@@ -84,7 +87,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasPlanningProposals(state)) return SNAPSHOT_FORMAT;
+  if (hasCaches(state)) return SNAPSHOT_FORMAT;
+  if (hasPlanningProposals(state)) return FORMAT_WITHOUT_CACHES;
   if (hasTrigger(state, "metric")) return FORMAT_WITHOUT_ADVICE;
   if (hasImages(state)) return FORMAT_WITHOUT_METRICS;
   if (hasTrigger(state, "file")) return FORMAT_WITHOUT_IMAGES;
@@ -151,6 +155,11 @@ function isTriggered({ pipelines, pipelineRuns }: State): boolean {
     if (isNewer(pipeline) || (trigger.kind === "webhook" && trigger.key !== undefined)) return true;
   return false;
 }
+
+const hasCaches = ({ nodes }: State): boolean => {
+  for (const { cachedInputs } of nodes.values()) if (cachedInputs !== undefined) return true;
+  return false;
+};
 
 const hasForeignUse = ({ nodes }: State): boolean =>
   [...nodes.values()].some(({ foreignUse }) => foreignUse !== undefined);

@@ -26,6 +26,11 @@ export function beginSilence(drive: Drive): void {
     executor: "lab",
     uses: [{ nodeId: nodeId("n82"), accelerators: 2, coresMilli: 4_000, memoryMib: 8_192 }],
   });
+  drive.receive({
+    kind: "nodeCachesSeen",
+    executor: "lab",
+    caches: [{ nodeId: nodeId("n82"), inputs: [{ uri: "s3://lake/corpus/v6", digest: null, mib: 1_204 }] }],
+  });
   drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
   // The labels of a node change while it holds work.
   drive.receive({ kind: "nodeSeen", node: { ...node("n91", "T4"), labels: { rack: "r7" } } });

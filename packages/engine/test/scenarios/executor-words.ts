@@ -1,11 +1,11 @@
 /** Words of executors in scenarios. The executor of all pools is `simulated`. */
 import { nodeId } from "@headroom/model";
-import type { ExecutorMode, ForeignUseReport, Input } from "@headroom/model";
+import type { ExecutorMode, ForeignUseReport, Input, NodeCacheReport } from "@headroom/model";
 import { command } from "../lab/make.ts";
 
 /**
  * `declare NAME [follow]`, `remove NAME`, `abandon NAME`, `answers NAME`, `silent NAME [REASON]`, `foreign NAME NODE=ACCELERATORS …`
- * with 1 core and 1 GiB for each accelerator.
+ * with 1 core and 1 GiB for each accelerator, `cache NAME NODE URI=MIB …`.
  */
 export function executorOf(text: string): Input {
   const [change = "", executor = "", ...rest] = text.split(/\s+/);
@@ -22,11 +22,21 @@ export function executorOf(text: string): Input {
       return command({ kind: "setExecutor", executor, change: { kind: "abandon", reason: rest.join(" ") } });
     case "answers":
       return { kind: "executorReachable", executor };
+    case "cache":
+      return { kind: "nodeCachesSeen", executor, caches: [cacheOf(rest)] };
     case "foreign":
       return { kind: "foreignUseSeen", executor, uses: rest.map(foreignUse) };
     default:
       return { kind: "executorUnreachable", executor, detail: rest.join(" ") };
   }
+}
+
+function cacheOf([node = "", ...inputs]: readonly string[]): NodeCacheReport {
+  const cached = inputs.map((text) => {
+    const [uri = "", mib = "1"] = text.split("=");
+    return { uri, digest: null, mib: Number(mib) };
+  });
+  return { nodeId: nodeId(node), inputs: cached };
 }
 
 function foreignUse(text: string): ForeignUseReport {

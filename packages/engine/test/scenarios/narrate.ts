@@ -243,6 +243,8 @@ function otherEvent(event: OtherEvent): string {
       return `${event.nodeId} lost: ${event.detail}`;
     case "nodeReturned":
       return `${event.nodeId} returned`;
+    case "nodeCacheChanged":
+      return `cache of ${event.nodeId}: ${[...event.added.map(({ uri, mib }) => `+${uri} (${mib} MiB)`), ...event.removed.map((key) => `-${key}`)].join(" ")}`;
     case "foreignUseChanged":
       return `foreign use of ${event.nodeId}: ${event.use === null ? "none" : fieldsText({ kind: "", ...event.use })}`;
     case "nodeDrainStarted":

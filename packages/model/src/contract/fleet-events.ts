@@ -1,6 +1,7 @@
 /** Events of the fleet: sites, pools, nodes, executors, and capacity on order. */
 import type { BurstGround, ReleaseReason } from "../resources/burst.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
+import type { CachedInput } from "../resources/cached-input.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
@@ -25,6 +26,12 @@ export type FleetEvent =
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   /** Work that Headroom does not run uses other amounts of the node; `null`: none. */
   | (Fact<"foreignUseChanged"> & { readonly nodeId: NodeId; readonly use: ForeignUse | null })
+  /** The cache of the node has further inputs (`added`, also for changed sizes), and no longer those with the keys `removed`. */
+  | (Fact<"nodeCacheChanged"> & {
+      readonly nodeId: NodeId;
+      readonly added: readonly CachedInput[];
+      readonly removed: readonly string[];
+    })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
   /** The node takes no new work, and leaves the fleet when the last work on it has ended. */

@@ -5,6 +5,7 @@
  */
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
+import type { NodeCacheReport } from "../resources/cached-input.ts";
 import type { ForeignUseReport } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ArtifactChange, ArtifactContent, ArtifactName } from "../resources/artifact.ts";
@@ -258,6 +259,8 @@ export type Observation =
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   /** Foreign use of all nodes of the executor. Nodes that are not listed have none. */
   | { readonly kind: "foreignUseSeen"; readonly executor: ExecutorId; readonly uses: readonly ForeignUseReport[] }
+  /** Inputs in the caches of nodes. Nodes that are not listed are unchanged. */
+  | { readonly kind: "nodeCachesSeen"; readonly executor: ExecutorId; readonly caches: readonly NodeCacheReport[] }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }

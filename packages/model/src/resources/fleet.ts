@@ -3,6 +3,7 @@
  * the fabric tree. Amounts are safe integers: cores in thousandths, memory in MiB, money in micro-dollars.
  */
 import type { BurstRule } from "./burst.ts";
+import type { CachedInput } from "./cached-input.ts";
 import type { DataPlace } from "./data.ts";
 import type { ForeignUse } from "./foreign-use.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
@@ -136,6 +137,8 @@ export interface Node extends NodeSpec {
   readonly suspended?: true;
   /** Amounts that work uses which Headroom does not run. Absent: none, or the executor does not report it. */
   readonly foreignUse?: ForeignUse;
+  /** Inputs in the node's cache, in the order of their keys. Absent: none, or the executor does not report them. */
+  readonly cachedInputs?: readonly CachedInput[];
   /** Name of the capacity order that brought the node. Absent: none, or the order is over. */
   readonly capacityOrder?: string;
   /**

@@ -1,40 +1,113 @@
 /**
- * Finds the pools that admit the data rule of a workload, and the number of its input data sets that each pool stores.
+ * Finds the pools that admit the data rule of a workload, and how much of its input data each node holds: in its own
+ * cache, or at its pool or site.
  */
-import { admitsRule, inputsHeld } from "@headroom/model";
-import type { NodeId, PoolName, WorkloadSpec } from "@headroom/model";
+import { admitsRule, cachedKey, inputsHeld, mibOf } from "@headroom/model";
+import type { CachedInput, DataSpec, NodeId, PoolName, WorkloadSpec } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
+import { Slot } from "../../cluster/scratch.ts";
 import type { World } from "../../cluster/world.ts";
+import { findVersionOf } from "../../state/find-artifact.ts";
 
 export interface DataPlaces {
   admits(slot: NodeSlot): boolean;
-  /** Number of the workload's input data sets that the node's pool stores. */
+  /**
+   * Weight of the workload's inputs that are stored near the node. An input weighs its size in MiB, or 1 if the size is
+   * unknown. It counts once if the pool or site stores it, and twice more if the node's cache does: a byte in the cache
+   * is not transferred at all.
+   */
   held(slot: NodeSlot): number;
-  /** The different numbers of input data sets that pools store, in descending order, down to 0. */
+  /** The largest different values of `held`, in descending order, and 0. */
   readonly tiers: readonly number[];
 }
 
+/** Number of tiers above 0. Each is one search for nodes; below them the order of nodes prefers those that hold more. */
+const TIERS_MAX = 4;
 const NO_TIERS: readonly number[] = [0];
 const ANYWHERE: DataPlaces = { admits: () => true, held: () => 0, tiers: NO_TIERS };
 
-export function dataPlaces({ state }: Pick<World, "state">, { data }: Pick<WorkloadSpec, "data">): DataPlaces {
+/** The last result: one placement asks for it several times. It depends on facts that only events change. */
+const lastPlaces = new Slot<{ readonly sequence: number; readonly data: DataSpec; readonly places: DataPlaces } | null>(
+  () => null,
+  { survivesUndo: false },
+);
+
+type Places = Pick<World, "state" | "cachedInputs" | "scratch">;
+
+export function dataPlaces(world: Places, { data, team }: Pick<WorkloadSpec, "data" | "team">): DataPlaces {
   if (data === undefined) return ANYWHERE;
-  const { inputs = [], rule } = data;
-  const open = new Set<PoolName>();
-  const held = new Map<PoolName, number>();
-  for (const pool of state.pools.values()) {
-    const site = state.sites.get(pool.site);
-    if (rule === undefined || admitsRule(rule, site, pool)) open.add(pool.name);
-    const count = inputsHeld(inputs, site, pool);
-    if (count > 0 && open.has(pool.name)) held.set(pool.name, count);
-  }
-  return {
-    admits: ({ node }) => open.has(node.pool),
-    held: ({ node }) => held.get(node.pool) ?? 0,
-    tiers: held.size === 0 ? NO_TIERS : [...new Set([...held.values(), 0])].toSorted((left, right) => right - left),
-  };
+  const last = world.scratch.get(lastPlaces);
+  const { sequence } = world.state;
+  if (last?.data === data && last.sequence === sequence) return last.places;
+  const places = findPlaces(world, data, team);
+  world.scratch.set(lastPlaces, { sequence, data, places });
+  return places;
 }
 
+/** An input of a workload: the URIs under which stores have its bytes, and its size if it is known. */
+interface WantedInput {
+  readonly uris: readonly string[];
+  readonly keys: readonly string[];
+  readonly weight: number;
+}
+
+function findPlaces(world: Places, { inputs = [], rule }: DataSpec, team: WorkloadSpec["team"]): DataPlaces {
+  const { state } = world;
+  const wanted = inputs.map((input) => wantedInput(world, team, input));
+  const open = new Set<PoolName>();
+  const stored = new Map<PoolName, number>();
+  for (const pool of state.pools.values()) {
+    const site = state.sites.get(pool.site);
+    if (rule !== undefined && !admitsRule(rule, site, pool)) continue;
+    open.add(pool.name);
+    const weight = sumOf(wanted, ({ uris }) => inputsHeld(uris, site, pool) > 0);
+    if (weight > 0) stored.set(pool.name, weight);
+  }
+  const cached = cachedWeights(world, wanted);
+  const held = ({ node }: NodeSlot): number => (stored.get(node.pool) ?? 0) + (cached.get(node.id) ?? 0);
+  return { admits: ({ node }) => open.has(node.pool), held, tiers: tiersOf(world, { open, stored, cached }) };
+}
+
+function tiersOf(
+  { state }: Places,
+  { open, stored, cached }: {
+    readonly open: ReadonlySet<PoolName>;
+    readonly stored: ReadonlyMap<PoolName, number>;
+    readonly cached: ReadonlyMap<NodeId, number>;
+  },
+): readonly number[] {
+  if (stored.size + cached.size === 0) return NO_TIERS;
+  const values = new Set(stored.values());
+  for (const [id, weight] of cached) {
+    const pool = state.nodes.get(id)?.pool;
+    if (pool !== undefined && open.has(pool)) values.add(weight + (stored.get(pool) ?? 0));
+  }
+  return [...[...values].toSorted((left, right) => right - left).slice(0, TIERS_MAX), 0];
+}
+
+function wantedInput({ state, cachedInputs }: Places, team: WorkloadSpec["team"], input: string): WantedInput {
+  const version = findVersionOf(state, team, input);
+  const named: Pick<CachedInput, "uri" | "digest">[] = [{ uri: input, digest: null }];
+  for (const { uri } of version?.places ?? []) named.push({ uri, digest: version?.digest ?? null });
+  const keys = cachedInputs.isEmpty ? [] : named.map(cachedKey);
+  let mib = version === null || version.bytes === null ? 1 : mibOf(version.bytes);
+  for (const key of keys) for (const size of cachedInputs.nodesOf(key).values()) mib = Math.max(mib, size);
+  return { uris: named.map(({ uri }) => uri), keys, weight: Math.max(1, mib) };
+}
+
+/** Twice the weight of the inputs in the cache of each node that has any of them. */
+function cachedWeights({ cachedInputs }: Places, wanted: readonly WantedInput[]): ReadonlyMap<NodeId, number> {
+  const weights = new Map<NodeId, number>();
+  for (const { keys, weight } of wanted) {
+    const holders = new Set(keys.flatMap((key) => [...cachedInputs.nodesOf(key).keys()]));
+    for (const id of holders) weights.set(id, (weights.get(id) ?? 0) + 2 * weight);
+  }
+  return weights;
+}
+
+const sumOf = (wanted: readonly WantedInput[], holds: (input: WantedInput) => boolean): number =>
+  wanted.reduce((sum, input) => sum + (holds(input) ? input.weight : 0), 0);
+
 /** Returns whether the data rule in `spec` allows the work on the node. */
-export const admitsNode = (world: World, spec: Pick<WorkloadSpec, "data">, node: NodeId): boolean =>
+export const admitsNode = (world: World, spec: Pick<WorkloadSpec, "data" | "team">, node: NodeId): boolean =>
   spec.data?.rule === undefined || dataPlaces(world, spec).admits(world.capacity.slot(node));
