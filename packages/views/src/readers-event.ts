@@ -16,7 +16,6 @@ const fleetKinds: ReadonlySet<string> = new Set<Event["kind"]>([
   "nodeLost",
   "nodeReturned",
   "foreignUseChanged",
-  "nodeCacheChanged",
   "nodeDrainStarted",
   "nodeResumed",
   "nodeRemovalRequested",

@@ -18,6 +18,7 @@ Examples:
   headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
   headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html
   headroom simulate --fleet fleet.yaml --fleet teams.yaml --trace sacct:year.txt --policy default,mine.yaml
+  headroom simulate --fleet fleet.yaml --trace sacct:year.txt --inputs datasets=40,size=20GiB,cache=100GiB,rate=2GiB
   headroom simulate --trace openb:nodes.csv,pods.csv --demand 1.3 --seeds 10
   headroom simulate --serving gateway:access.jsonl --replicas 8 --variant replicas=6 --variant weights=fp8 \\
         --variant router=predicted-latency`;
@@ -65,6 +66,11 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
       description:
         "lose a node, switch, rack, power feed, pool or site at a time, as NAME@TIME+DURATION; can be repeated (default: none)",
       repeatable: true,
+    },
+    {
+      flags: "--inputs <settings>",
+      description:
+        "data sets that jobs read before they start, as datasets=40,size=20GiB,cache=100GiB,rate=2GiB: their number and size, the cache of a node, and the rate at which it reads in a second; known=no: placement does not know the caches (default: none)",
     },
     { flags: "--startup <duration>", description: "delay from the placement of work until it runs (default: 0s)" },
     {

@@ -18,6 +18,7 @@ export function resultLines(reports: readonly SimulationReport[], sink: Sink, pa
     ...waitTable(reports, sink, paint),
     "",
     ...teamTable(reports, sink, paint),
+    ...stagingLines(reports),
     ...reports.map(({ policy, digest, events_per_s, wall_s }) =>
       paint("dim", `${policy}: digest ${digest}, ${wall_s.toFixed(1)} s, ${events_per_s} journal events/s`),
     ),
@@ -50,6 +51,18 @@ function waitTable(reports: readonly SimulationReport[], sink: Sink, paint: Pain
     ];
   });
   return tableLines(columns, rows, sink, paint);
+}
+
+function stagingLines(reports: readonly SimulationReport[]): string[] {
+  const lines = reports.flatMap(({ policy, staging }) => {
+    if (staging === undefined) return [];
+    const { transfers, hits, transferred_gib } = staging;
+    const share = ((100 * hits) / Math.max(1, hits + transfers)).toFixed(1);
+    return [
+      `${policy}: ${transfers} inputs read from stores (${transferred_gib} GiB), ${share}% were in the node's cache`,
+    ];
+  });
+  return lines.length === 0 ? [] : [...lines, ""];
 }
 
 /** Mean wait of each team, and its share of accelerator time; empty if no teams were declared. */

@@ -4,7 +4,7 @@ import { access, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Policy, Team } from "@headroom/model";
-import type { FaultOptions, FleetSpec, SimulationResult, Trace, TraceWalltimes } from "@headroom/sim";
+import type { FaultOptions, FleetSpec, SimulationResult, Trace, TraceInputs, TraceWalltimes } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { namedPolicy } from "../documents/policy-file.ts";
@@ -12,6 +12,7 @@ import type { Terminal } from "../terminal.ts";
 import { decimal, duration, wholeNumber } from "./amount-options.ts";
 import type { DeclaredDocuments } from "./declared-documents.ts";
 import { faultsOf } from "./fault-options.ts";
+import { inputsOf } from "./input-options.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { reportPage } from "./report-page.ts";
 import { resultLines } from "./result-text.ts";
@@ -28,6 +29,7 @@ export interface SimulateOptions {
   readonly seeds?: string;
   readonly faults?: string;
   readonly lose?: readonly string[];
+  readonly inputs?: string;
   readonly startup?: string;
   readonly walltimes?: string;
   readonly skipBroken?: true;
@@ -62,6 +64,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
     throw new CliError("--gpus and --fleet both say on what to run: give one of them", exitCode.usage);
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
+  const inputs = inputsOf(options.inputs, seed);
   const walltimes = walltimesOf(options.walltimes ?? "actual");
   const policies = await chosenPolicies(options.policy ?? "default", presets, terminal);
   const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
@@ -77,7 +80,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const progress = new ProgressLine(terminal.stderr);
   const reports: SimulationReport[] = [];
   for (const policy of policies) {
-    const run = { trace, fleet, policy, faults, startupMs, walltimes };
+    const run = { trace, fleet, policy, faults, startupMs, walltimes, ...(inputs === undefined ? {} : { inputs }) };
     const measured = await measure(context, progress, declared === null ? run : { ...run, teams: declared.teams });
     reports.push({ trace: options.trace, seed, ...countsOf(loaded, trace), ...measured });
   }
@@ -119,7 +122,7 @@ function whereToRun(
 }
 
 /** Options without an effect if the work has no times. */
-const timedOptions = ["gpus", "fleet", "faults", "lose", "startup", "walltimes", "html"] as const;
+const timedOptions = ["gpus", "fleet", "faults", "lose", "inputs", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
 
@@ -164,6 +167,7 @@ interface Run {
   readonly faults: FaultOptions | null;
   readonly startupMs: number;
   readonly walltimes: TraceWalltimes;
+  readonly inputs?: TraceInputs;
   readonly teams?: readonly Team[];
 }
 

@@ -88,6 +88,13 @@ describe("stores", () => {
       ["s3://lake/raw", 10, []],
       ["s3://lake/text/v1", 5, []],
     ]);
+    // The engine knows the cache, so that other work is placed where these bytes are.
+    const seen: string[] = [];
+    for await (const { event } of live.client.events({ from: 1, signal: AbortSignal.timeout(20_000) })) {
+      if (event.kind === "nodeCacheChanged") seen.push(...event.added.map(({ uri }) => uri));
+      if (seen.length === 2) break;
+    }
+    expect(seen.toSorted()).toEqual(["s3://lake/raw", "s3://lake/text/v1"]);
   });
 
   it("take the artifacts of work before its end counts, and are claimed as their places", async () => {

@@ -5,7 +5,6 @@
  */
 import { IdMap } from "@headroom/model";
 import type {
-  Attempt,
   AttemptId,
   CheckpointGang,
   Effect,
@@ -24,29 +23,14 @@ import type {
 } from "@headroom/model";
 import { ranks, type EventQueue } from "../clock/event-queue.ts";
 import { artifactsMade } from "./artifacts-made.ts";
+import type { AdoptedAttempt, SimulatedExecutorOptions } from "./executor-options.ts";
 import type { PlannedCheckpoint, RunPlan } from "./run-plan.ts";
+import { SimulatedCaches, type TransferCounts } from "./simulated-caches.ts";
 
-/**
- * An attempt that was launched before the simulation: the engine's record of it, and the plan of the rest of its run.
- */
-export interface AdoptedAttempt {
-  readonly attempt: Attempt;
-  /** Plan from the moment at which the attempt began to run, which may be in the past. */
-  readonly plan: RunPlan;
-  readonly graceTimeoutMs: number;
-}
-
-export interface SimulatedExecutorOptions {
-  /** Time in ms from the launch until the attempt reports that it runs. */
-  readonly startupMs: number;
-  /** Time in ms until a worker ends after SIGTERM, or until its grace period ends, if that is shorter. */
-  readonly stopMs: number;
-  /** Returns the plan of a launched attempt. It must be a pure function, because forks of a simulation share it. */
-  readonly plan: (launch: LaunchGang) => RunPlan;
-}
+export type { AdoptedAttempt, SimulatedExecutorOptions } from "./executor-options.ts";
 
 /** Kinds of queue entries of attempts, stored in the low bits of the payload. The driver has the kinds of nodes. */
-export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
+export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7, caches: 13 } as const;
 /** Number of low bits of a payload that hold the kind; the value is shifted by this number. */
 export const ENTRY_BITS = 4;
 export const ENTRY_MASK = 15;
@@ -103,15 +87,22 @@ export class SimulatedExecutor {
   readonly #freeSlots: number[] = [];
   readonly #slotByAttempt = new IdMap<AttemptId, number>();
   readonly #downNodes = new Set<NodeId>();
+  readonly #caches: SimulatedCaches | null;
 
-  constructor(options: SimulatedExecutorOptions, queue: EventQueue) {
+  constructor(options: SimulatedExecutorOptions, queue: EventQueue, caches?: SimulatedCaches | null) {
     this.#options = options;
     this.#queue = queue;
+    this.#caches = caches ?? (options.staging === undefined ? null : new SimulatedCaches(options.staging));
   }
 
   /** Number of launched attempts that have not ended. */
   get liveCount(): number {
     return this.#slotByAttempt.size;
+  }
+
+  /** `null`: inputs are not transferred. */
+  get transfers(): TransferCounts | null {
+    return this.#caches?.counts ?? null;
   }
 
   /**
@@ -155,6 +146,7 @@ export class SimulatedExecutor {
   observeNext(): Observation | Signal | null {
     const payload = this.#queue.nextPayload;
     const slot = payload >> ENTRY_BITS;
+    if ((payload & ENTRY_MASK) === attemptEntry.caches) return this.#caches?.report(slot) ?? null;
     const attempt = this.#slots[slot];
     if (attempt == null) return null;
     const { attemptId } = attempt;
@@ -227,7 +219,7 @@ export class SimulatedExecutor {
 
   /** An independent copy with the same attempts, on a fork of the queue. */
   fork(queue: EventQueue): SimulatedExecutor {
-    const copy = new SimulatedExecutor(this.#options, queue);
+    const copy = new SimulatedExecutor(this.#options, queue, this.#caches?.fork());
     for (const attempt of this.#slots)
       copy.#slots.push(
         attempt === null ? null : { ...attempt, checkpoints: attempt.checkpoints && { ...attempt.checkpoints } },
@@ -249,8 +241,16 @@ export class SimulatedExecutor {
       attempt.phase = "stopping";
       attempt.awaits = this.#pushExit(slot, nowMs);
     } else {
-      attempt.awaits = this.#pushStart(slot, nowMs);
+      attempt.awaits = this.#pushStart(slot, nowMs + this.#stage(launch, nowMs));
     }
+  }
+
+  /** Time in ms of the transfers before the start. A node reports its cache when it has read everything. */
+  #stage(launch: LaunchGang, nowMs: number): number {
+    const { delayMs = 0, changed = [] } = this.#caches?.stage(launch) ?? {};
+    for (const index of changed)
+      this.#queue.push(nowMs + delayMs, ranks.observation, (index << ENTRY_BITS) | attemptEntry.caches);
+    return delayMs;
   }
 
   #add(

@@ -3,6 +3,7 @@
  * compared directly.
  */
 import type { Engine } from "@headroom/engine";
+import type { TransferCounts } from "../executor/simulated-caches.ts";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import { acceleratorMilliOf, type Trace, type TraceJob } from "../trace/trace.ts";
 import { ExactSum, meanSeconds, roundedQuotient } from "./exact-mean.ts";
@@ -40,7 +41,17 @@ export interface SimulationResult {
   readonly wait_by_gang: readonly GangWait[];
   /** Waits by name of the team; absent if no teams were declared. */
   readonly wait_by_team?: readonly TeamWait[];
+  /** Transfers of inputs before starts; absent: jobs read nothing. */
+  readonly staging?: StagingResult;
   readonly series: ResultSeries;
+}
+
+export interface StagingResult {
+  /** Number of inputs that nodes read from a store. */
+  readonly transfers: number;
+  /** Number of inputs that the node had in its cache. */
+  readonly hits: number;
+  readonly transferred_gib: number;
 }
 
 export interface GangWait extends Waits {
@@ -79,6 +90,8 @@ interface Finished {
   readonly engine: Engine;
   /** Team of a job; `null`: no teams were declared. */
   readonly teamOf: ((job: TraceJob) => string) | null;
+  /** `null`: jobs read nothing. */
+  readonly transfers: TransferCounts | null;
 }
 
 /** The recorded course of a trace, in the terms of a simulated one. */
@@ -158,9 +171,16 @@ export function summarise(run: Finished): SimulationResult {
     chain: engine.state.chain,
     wait_by_gang: waitByGang(trace, metrics),
     ...(run.teamOf === null ? {} : { wait_by_team: waitByTeam(trace, metrics, run.teamOf) }),
+    ...(run.transfers === null ? {} : { staging: stagingResult(run.transfers) }),
     series: seriesOf(run),
   };
 }
+
+const stagingResult = ({ transfers, hits, transferredMib }: TransferCounts): StagingResult => ({
+  transfers,
+  hits,
+  transferred_gib: Math.round(transferredMib / 1024),
+});
 
 function acceleratorsOf({ nodes }: FleetSpec): number {
   return nodes.reduce((sum, node) => sum + node.acceleratorCount, 0);

@@ -1,12 +1,23 @@
 /** Runs a trace under a policy, from the first submission to the last end, and computes its metrics. */
 import { commandId, teamName } from "@headroom/model";
-import type { Command, GangSpec, LaunchGang, Policy, RetrySpec, Team, TeamName, WorkloadSpec } from "@headroom/model";
+import type {
+  Command,
+  DataSpec,
+  GangSpec,
+  LaunchGang,
+  Policy,
+  RetrySpec,
+  Team,
+  TeamName,
+  WorkloadSpec,
+} from "@headroom/model";
 import { domainFaults } from "../faults/domain-faults.ts";
 import { faultyPlan, seededNodeFaults, type FaultOptions } from "../faults/fault-plan.ts";
 import { TraceMetrics } from "../metrics/trace-metrics.ts";
 import { summarise, type SimulationResult } from "../metrics/result.ts";
 import type { Trace, TraceJob } from "../trace/trace.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
+import { dataByPopularity, stagingOf, type TraceInputs } from "./trace-inputs.ts";
 import { teamsByAccount } from "./declared-fleet.ts";
 import { createSimulation, type Script, type Simulation } from "./simulation.ts";
 
@@ -25,6 +36,8 @@ export interface TraceSimulationOptions {
    * jobs belong to one team.
    */
   readonly teams?: readonly Team[];
+  /** Inputs of the jobs, which nodes read before a start; absent: jobs read nothing. */
+  readonly inputs?: TraceInputs;
 }
 
 /**
@@ -90,9 +103,9 @@ export class TraceSimulation {
   /** The result so far. */
   result(): SimulationResult {
     const { trace, fleet, policy, teams } = this.#options;
-    const { observer, engine } = this.simulation;
+    const { observer, engine, transfers } = this.simulation;
     const teamOf = teams === undefined ? null : teamOfJob(teams);
-    return summarise({ trace, fleet, policyName: policy.name, metrics: observer, engine, teamOf });
+    return summarise({ trace, fleet, policyName: policy.name, metrics: observer, engine, teamOf, transfers });
   }
 }
 
@@ -124,8 +137,10 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
       walltimes: options.walltimes ?? { kind: "actual" },
       gangOf: sharedGangs(),
       teamOf: teamOfJob(teams),
+      dataOf: options.inputs === undefined ? noData : dataByPopularity(options.inputs),
     }),
     executor: {
+      ...(options.inputs === undefined ? {} : { staging: stagingOf(options.inputs) }),
       startupMs,
       stopMs,
       plan: (launch) => {
@@ -195,7 +210,10 @@ interface SharedParts {
   readonly gangOf: (job: TraceJob) => GangSpec;
   readonly walltimes: TraceWalltimes;
   readonly teamOf: (job: TraceJob) => TeamName;
+  readonly dataOf: (index: number) => DataSpec | undefined;
 }
+
+const noData = (): undefined => undefined;
 
 function walltimeOf({ durationMs, walltimeMs }: TraceJob, walltimes: TraceWalltimes): number | null {
   switch (walltimes.kind) {
@@ -210,7 +228,12 @@ function walltimeOf({ durationMs, walltimeMs }: TraceJob, walltimes: TraceWallti
 
 const noEnv: Readonly<Record<string, string>> = {};
 
-function submission(job: TraceJob, index: number, { retries, gangOf, walltimes, teamOf }: SharedParts): Command {
+function submission(
+  job: TraceJob,
+  index: number,
+  { retries, gangOf, walltimes, teamOf, dataOf }: SharedParts,
+): Command {
+  const data = dataOf(index);
   const spec: WorkloadSpec = {
     kind: "train",
     name: workloadName(index),
@@ -225,6 +248,7 @@ function submission(job: TraceJob, index: number, { retries, gangOf, walltimes, 
     retries,
     graceTimeoutMs: 0,
     checkpointDir: null,
+    ...(data === undefined ? {} : { data }),
   };
   return {
     kind: "submitWorkload",

@@ -14,6 +14,7 @@ import {
   SimulatedExecutor,
   type SimulatedExecutorOptions,
 } from "../executor/simulated-executor.ts";
+import type { TransferCounts } from "../executor/simulated-caches.ts";
 import type { DomainFaults } from "../faults/domain-faults.ts";
 import type { NodeFaults } from "../faults/fault-plan.ts";
 import { Playout, type PlayoutArrivals, type PlayoutLimit } from "../playout/playout.ts";
@@ -190,6 +191,11 @@ export class Simulation<Observer extends SimulationObserver> {
    */
   workersOf(id: AttemptId): readonly WorkerAllocation[] {
     return this.#fleet.executor.workersOf(id);
+  }
+
+  /** Counts of the transfers so far; `null`: inputs are not transferred. */
+  get transfers(): TransferCounts | null {
+    return this.#fleet.executor.transfers;
   }
 
   /** Fails a machine with all its work, without a report to the engine. */

@@ -80,6 +80,8 @@ export class NodeCache {
   readonly #leases: Leases;
   #opened: Promise<void> | null = null;
   #unlock: () => void = () => {};
+  /** Called after the cache was opened, and whenever its entries change. */
+  onChange: () => void = () => {};
 
   constructor(options: CacheOptions) {
     this.#options = options;
@@ -157,6 +159,7 @@ export class NodeCache {
       if (record === null) await removeTree(dir);
       else this.#items.set(key, { ...record, usedAtMs: Math.trunc((await stat(dir)).mtimeMs) });
     }
+    this.onChange();
   }
 
   async #readDrafts(): Promise<void> {
@@ -268,7 +271,10 @@ export class NodeCache {
     await removeTree(dir);
     await rename(draft.dir, dir);
     syncPath(this.#entries);
-    return this.#use(key, { ...record, usedAtMs: record.stagedAtMs });
+    const at = await this.#use(key, { ...record, usedAtMs: record.stagedAtMs });
+    // Also for the entries that were evicted for it.
+    this.onChange();
+    return at;
   }
 
   async #use(key: string, item: CachedItem): Promise<string> {

@@ -14,33 +14,41 @@ export interface DataPlaces {
   /**
    * Weight of the workload's inputs that are stored near the node. An input weighs its size in MiB, or 1 if the size is
    * unknown. It counts once if the pool or site stores it, and twice more if the node's cache does: a byte in the cache
-   * is not transferred at all.
+   * is not transferred at all. Unless the policy spreads work, the cache does not count if the work would break up a
+   * larger block of free accelerators: a transfer takes seconds, and larger work would wait for hours.
    */
   held(slot: NodeSlot): number;
+  /** As `held`, with every cache: for the choice between nodes that are equally free. */
+  heldAtAll(slot: NodeSlot): number;
   /** The largest different values of `held`, in descending order, and 0. */
   readonly tiers: readonly number[];
 }
 
 /** Number of tiers above 0. Each is one search for nodes; below them the order of nodes prefers those that hold more. */
 const TIERS_MAX = 4;
+/** While less than one part in this number of the accelerators is free, work is packed and not placed by its data. */
+const FREE_PARTS = 8;
 const NO_TIERS: readonly number[] = [0];
-const ANYWHERE: DataPlaces = { admits: () => true, held: () => 0, tiers: NO_TIERS };
+const ANYWHERE: DataPlaces = { admits: () => true, held: () => 0, heldAtAll: () => 0, tiers: NO_TIERS };
 
 /** The last result: one placement asks for it several times. It depends on facts that only events change. */
-const lastPlaces = new Slot<{ readonly sequence: number; readonly data: DataSpec; readonly places: DataPlaces } | null>(
+const lastPlaces = new Slot<{ readonly sequence: number; readonly spec: Reader; readonly places: DataPlaces } | null>(
   () => null,
   { survivesUndo: false },
 );
 
-type Places = Pick<World, "state" | "cachedInputs" | "scratch">;
+type Places = Pick<World, "state" | "cachedInputs" | "capacity" | "scratch" | "rules">;
 
-export function dataPlaces(world: Places, { data, team }: Pick<WorkloadSpec, "data" | "team">): DataPlaces {
+type Reader = Pick<WorkloadSpec, "data" | "team" | "gang">;
+
+export function dataPlaces(world: Places, spec: Reader): DataPlaces {
+  const { data } = spec;
   if (data === undefined) return ANYWHERE;
   const last = world.scratch.get(lastPlaces);
   const { sequence } = world.state;
-  if (last?.data === data && last.sequence === sequence) return last.places;
-  const places = findPlaces(world, data, team);
-  world.scratch.set(lastPlaces, { sequence, data, places });
+  if (last?.spec === spec && last.sequence === sequence) return last.places;
+  const places = findPlaces(world, data, spec);
+  world.scratch.set(lastPlaces, { sequence, spec, places });
   return places;
 }
 
@@ -51,7 +59,7 @@ interface WantedInput {
   readonly weight: number;
 }
 
-function findPlaces(world: Places, { inputs = [], rule }: DataSpec, team: WorkloadSpec["team"]): DataPlaces {
+function findPlaces(world: Places, { inputs = [], rule }: DataSpec, { team, gang }: Reader): DataPlaces {
   const { state } = world;
   const wanted = inputs.map((input) => wantedInput(world, team, input));
   const open = new Set<PoolName>();
@@ -64,13 +72,34 @@ function findPlaces(world: Places, { inputs = [], rule }: DataSpec, team: Worklo
     if (weight > 0) stored.set(pool.name, weight);
   }
   const cached = cachedWeights(world, wanted);
-  const held = ({ node }: NodeSlot): number => (stored.get(node.pool) ?? 0) + (cached.get(node.id) ?? 0);
-  return { admits: ({ node }) => open.has(node.pool), held, tiers: tiersOf(world, { open, stored, cached }) };
+  const isPacking = world.rules.placement !== "spread";
+  const heldAtAll = ({ node }: NodeSlot): number => (stored.get(node.pool) ?? 0) + (cached.get(node.id) ?? 0);
+  return {
+    admits: ({ node }) => open.has(node.pool),
+    held: (slot) =>
+      isPacking && fragments(world, slot, gang.accelerators) ? (stored.get(slot.node.pool) ?? 0) : heldAtAll(slot),
+    heldAtAll,
+    tiers: tiersOf(world, { open, stored, cached }),
+  };
+}
+
+/**
+ * Whether placing the work by its data would cost more than a transfer: the node is empty and the work uses a part of it,
+ * or so few accelerators of the type are free that packing decides how long larger work waits.
+ */
+function fragments({ capacity }: Places, slot: NodeSlot, accelerators: number): boolean {
+  if (accelerators >= slot.totalCount) return false;
+  const { freeCount = 0, usableCount = 0 } = capacity.type(slot.node.acceleratorType) ?? {};
+  return slot.isEmpty || freeCount * FREE_PARTS < usableCount;
 }
 
 function tiersOf(
   { state }: Places,
-  { open, stored, cached }: {
+  {
+    open,
+    stored,
+    cached,
+  }: {
     readonly open: ReadonlySet<PoolName>;
     readonly stored: ReadonlyMap<PoolName, number>;
     readonly cached: ReadonlyMap<NodeId, number>;
@@ -109,5 +138,5 @@ const sumOf = (wanted: readonly WantedInput[], holds: (input: WantedInput) => bo
   wanted.reduce((sum, input) => sum + (holds(input) ? input.weight : 0), 0);
 
 /** Returns whether the data rule in `spec` allows the work on the node. */
-export const admitsNode = (world: World, spec: Pick<WorkloadSpec, "data" | "team">, node: NodeId): boolean =>
+export const admitsNode = (world: World, spec: Reader, node: NodeId): boolean =>
   spec.data?.rule === undefined || dataPlaces(world, spec).admits(world.capacity.slot(node));

@@ -42,6 +42,7 @@ export function nodeOrder(
       layer === "releasing" && slot.workersThatFit(request.gang, 1, "idle") === 0 ? 1 : 0,
       // In the `eventual` view, idle capacity comes last: other work can use it until the plan's victims have ended.
       isPacking || layer === "eventual" ? unallocated : -unallocated,
+      -data.heldAtAll(slot),
       slot.position,
     ];
   };
