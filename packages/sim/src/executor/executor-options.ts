@@ -1,4 +1,4 @@
-/** What the simulated executor is told about attempts that it launches or adopts. */
+/** Options of the simulated executor, and attempts that it adopts. */
 import type { Attempt, LaunchGang } from "@headroom/model";
 import type { RunPlan } from "./run-plan.ts";
 import type { SimulatedStaging } from "./simulated-caches.ts";
