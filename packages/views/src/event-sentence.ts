@@ -84,6 +84,14 @@ function executorSentence(event: ExecutorEvent): string {
   }
 }
 
+type NodeUseEvent = Extract<Event, { readonly kind: "nodeCacheChanged" | "foreignUseChanged" }>;
+
+const isNodeUse = (event: Event): event is NodeUseEvent =>
+  event.kind === "nodeCacheChanged" || event.kind === "foreignUseChanged";
+
+const nodeUseText = (event: NodeUseEvent): string =>
+  event.kind === "nodeCacheChanged" ? nodeCacheText(event) : foreignUseText(event.nodeId, event.use);
+
 function nodeCacheText({ nodeId, added, removed }: Event & { readonly kind: "nodeCacheChanged" }): string {
   const mib = added.reduce((sum, each) => sum + each.mib, 0);
   const came = added.length === 0 ? [] : [`got ${plural(added.length, "input")} of ${memoryText(mib)}`];
@@ -106,6 +114,7 @@ const hotSpareReleaseText = ({ nodeId, workloadId, reason }: Event & { readonly 
 function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
   if (isOfExecutor(event)) return executorSentence(event);
   if (isRemoval(event)) return removalSentence(event);
+  if (isNodeUse(event)) return nodeUseText(event);
   if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
   if (isHealthEvent(event)) return healthEventSentence(event);
@@ -125,10 +134,6 @@ function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
       return `Node ${event.nodeId} was lost${event.detail === "" ? "" : `: ${event.detail}`}.`;
     case "nodeReturned":
       return `Node ${event.nodeId} came back.`;
-    case "nodeCacheChanged":
-      return nodeCacheText(event);
-    case "foreignUseChanged":
-      return foreignUseText(event.nodeId, event.use);
     case "nodeDrainStarted":
       return `${event.actor} began to drain node ${event.nodeId}.`;
     case "nodeResumed":

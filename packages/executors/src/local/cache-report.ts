@@ -12,7 +12,7 @@ interface CacheReportSetup {
   readonly onProblem: (message: string) => void;
 }
 
-export class CacheReporter {
+class CacheReporter {
   readonly #setup: CacheReportSetup;
   readonly #cache: NodeCache;
   /** One report at a time: a change meanwhile is in the next one. */
@@ -22,7 +22,6 @@ export class CacheReporter {
   constructor(cache: NodeCache, setup: CacheReportSetup) {
     this.#cache = cache;
     this.#setup = setup;
-    cache.onChange = () => this.report();
   }
 
   report(): void {
@@ -46,4 +45,10 @@ export class CacheReporter {
       onProblem(`Reading the cache: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+}
+
+/** Reports the cache whenever its entries change. */
+export function reportCache(cache: NodeCache, setup: CacheReportSetup): void {
+  const reporter = new CacheReporter(cache, setup);
+  cache.onChange = () => reporter.report();
 }

@@ -53,7 +53,7 @@ import type { LocalExecutorOptions } from "./local-executor-options.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { Resizer } from "./resizer.ts";
 import { readBootId } from "../processes/process-table.ts";
-import { CacheReporter } from "./cache-report.ts";
+import { reportCache } from "./cache-report.ts";
 import { storeAccess } from "./store-access.ts";
 import { StartSlots } from "./start-slots.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
@@ -137,13 +137,7 @@ class LocalExecutor implements Executor {
       onProblem,
     });
     this.#cache = access?.cache ?? null;
-    if (this.#cache !== null)
-      new CacheReporter(this.#cache, {
-        executor: this.id,
-        nodes: async () => (await (this.#found ??= this.#discover())).nodes.map(({ id }) => id),
-        emit: (input) => void this.#emit(input),
-        onProblem,
-      });
+    if (this.#cache !== null) this.#reportCache(this.#cache, onProblem);
     this.#staging = access?.staging ?? null;
     this.#drain = access?.drain ?? null;
     this.#monitor = new AttemptMonitor({
@@ -174,6 +168,12 @@ class LocalExecutor implements Executor {
       drain: this.#drain,
       images: podman === null ? null : new LocalImages(homeDir, podman),
     });
+  }
+
+  #reportCache(cache: NodeCache, onProblem: (message: string) => void): void {
+    const nodes = async (): Promise<readonly NodeId[]> =>
+      (await (this.#found ??= this.#discover())).nodes.map(({ id }) => id);
+    reportCache(cache, { executor: this.id, nodes, emit: (input) => void this.#emit(input), onProblem });
   }
 
   inventory(): Promise<LocalInventory> {
