@@ -48,7 +48,10 @@ export function checkRemovals(findings: Findings, state: ReadonlyState): void {
 }
 
 /** Checks that the indexes know exactly the nodes of the state. */
-export function checkNodeIndexes(findings: Findings, { state, capacity, calendar, removing, cachedInputs }: World): void {
+export function checkNodeIndexes(
+  findings: Findings,
+  { state, capacity, calendar, removing, cachedInputs }: World,
+): void {
   const marked = [...state.nodes.values()].filter((node) => node.removal !== undefined).map(({ id }) => id);
   findings.expect(
     marked.length === removing.size && marked.every((id) => removing.has(id)),
