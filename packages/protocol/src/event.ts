@@ -114,6 +114,7 @@ export const event = z
           replaceWorkers: z.boolean(),
           logs: z.boolean(),
           images: z.boolean().optional(),
+          submitters: z.boolean().optional(),
         }),
       }),
     }),

@@ -84,6 +84,8 @@ function cannotChangeSentence(rejection: Rejection & { readonly code: "cannotCha
         : `${workloadId} is no endpoint, so it has no replicas or revisions. Submit a workload of kind serve.`;
     case "fewerTasks":
       return `The number of tasks of ${workloadId} only grows. Stop single tasks with headroom stop ${workloadId}.N.`;
+    case "otherSubmitter":
+      return `${field} of ${workloadId} cannot change: another user submitted it, and it would run with that user's rights. Submit work of your own, or let its submitter change it.`;
     case "rollingOut":
       return `${field} of ${workloadId} cannot change while a rollout is in progress. Wait for its end, or abort it (headroom rollout abort ${workloadId}).`;
     case "outsideReplicas":

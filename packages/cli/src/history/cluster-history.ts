@@ -42,11 +42,19 @@ export function clusterSources(texts: readonly string[]): readonly ClusterSource
   return sources;
 }
 
-/** `null`: the user interrupted it. `isAnyType`: the jobs accept accelerators of any type, not only those of their cluster. */
+interface HistoryReading {
+  readonly zone: Zone;
+  /** True: the jobs accept accelerators of any type, not only those of their cluster. */
+  readonly isAnyType: boolean;
+  /** Number of jobs of clusters that were read before. */
+  readonly jobsBefore: number;
+}
+
+/** `null`: the user interrupted it. */
 export async function clusterHistory(
   context: CommandContext,
   source: ClusterSource,
-  { zone, isAnyType }: { readonly zone: Zone; readonly isAnyType: boolean },
+  { zone, isAnyType, jobsBefore }: HistoryReading,
 ): Promise<ClusterHistory | null> {
   const { utc } = await import("@headroom/executors/slurm-reading");
   const { clusterFleet } = await import("@headroom/executors/slurm-fleet");
@@ -68,7 +76,7 @@ export async function clusterHistory(
   if (!reading.ok || reading.document.kind !== "fleet")
     throw new Error(`the nodes of ${source.name} make no fleet: ${JSON.stringify(reading)}`);
   const types = [...new Set(pools.flatMap(({ accelerator, perNode }) => (perNode > 0 ? (accelerator ?? []) : [])))];
-  const rows = new HistoryRows(source.name, isAnyType ? [] : types.toSorted());
+  const rows = new HistoryRows(source.name, isAnyType ? [] : types.toSorted(), JOBS_MAX - jobsBefore);
   if (!(await readOutput(context, { file: source.jobs, rows, zone }))) return null;
   if (rows.jobs.length === 0)
     throw new CliError(
@@ -106,9 +114,11 @@ class HistoryRows extends KeptRows {
   readonly leftOut: Record<string, number> = {};
   readonly #cluster: string;
   readonly #types: readonly string[];
+  readonly #jobsMax: number;
 
-  constructor(cluster: string, types: readonly string[]) {
+  constructor(cluster: string, types: readonly string[], jobsMax: number) {
     super();
+    this.#jobsMax = jobsMax;
     this.#cluster = cluster;
     this.#types = types;
   }
@@ -125,7 +135,8 @@ class HistoryRows extends KeptRows {
     if (submittedAtMs === undefined || startedAtMs === undefined || endedAtMs === undefined) return;
     if (startedAtMs < submittedAtMs || endedAtMs < startedAtMs) return this.#leaveOut("with times out of order");
     if (endedAtMs === startedAtMs) return this.#leaveOut("that took no time");
-    if (this.jobs.length >= JOBS_MAX) throw new CliError(`more than ${JOBS_MAX} jobs; take a shorter period`);
+    if (this.jobs.length >= this.#jobsMax)
+      throw new CliError(`more than ${JOBS_MAX} jobs in all clusters; take a shorter period`);
     const durationMs = endedAtMs - startedAtMs;
     const limitMs = (charge?.limitS ?? 0) * 1_000;
     this.jobs.push({

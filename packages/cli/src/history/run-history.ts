@@ -71,7 +71,8 @@ export async function runHistory(context: CommandContext, options: HistoryOption
   const policy = await policyOf(options.policy ?? "default", context);
   const histories: ClusterHistory[] = [];
   for (const source of clusterSources(options.cluster)) {
-    const history = await clusterHistory(context, source, { zone, isAnyType: options.anyType === true });
+    const jobsBefore = histories.reduce((sum, { jobs }) => sum + jobs.length, 0);
+    const history = await clusterHistory(context, source, { zone, isAnyType: options.anyType === true, jobsBefore });
     if (history === null) return exitCode.interrupted;
     histories.push(history);
   }

@@ -42,7 +42,7 @@ export type ApplyDocuments = Pick<
 
 export function apply(batch: Batch, command: Apply): Decision {
   const { world } = batch;
-  const admissionFailure = firstAdmissionFailure(world, command, batch.nowMs);
+  const admissionFailure = firstAdmissionFailure(world, command, { nowMs: batch.nowMs, actor: command.actor });
   if (admissionFailure !== null) return refused(admissionFailure);
   const changes = documentChanges(world.state, command);
   for (const { action, record } of changes) if (action !== "unchanged") record(batch, command.actor);
@@ -57,7 +57,7 @@ export function apply(batch: Batch, command: Apply): Decision {
 
 /** The result that `apply` would have. It changes nothing. */
 export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
-  const admissionFailure = firstAdmissionFailure(world, documents, nowMs);
+  const admissionFailure = firstAdmissionFailure(world, documents, { nowMs, actor: null });
   if (admissionFailure !== null) return refused(admissionFailure);
   const newest = newestNamed(world, documents.workloads);
   const workloads = documents.workloads.map((spec): ApplyChange => {
@@ -183,7 +183,13 @@ function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): Readonly
   return newest;
 }
 
-function firstAdmissionFailure(world: World, command: ApplyDocuments, nowMs: number): Rejection | null {
+/** `actor`: the user who applies the documents; `null`: whoever may change each of the workloads. */
+interface Applying {
+  readonly nowMs: number;
+  readonly actor: string | null;
+}
+
+function firstAdmissionFailure(world: World, command: ApplyDocuments, { nowMs, actor }: Applying): Rejection | null {
   const duplicate = duplicateName(command);
   if (duplicate !== null) return duplicate;
   return (
@@ -191,7 +197,7 @@ function firstAdmissionFailure(world: World, command: ApplyDocuments, nowMs: num
     teamAdmissionFailure(world, command.teams) ??
     typesAdmissionFailure(world, command) ??
     calendarAdmissionFailures(world, command, nowMs) ??
-    workloadAdmissionFailure(world, command)
+    workloadAdmissionFailure(world, command, actor)
   );
 }
 
@@ -297,7 +303,11 @@ function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]):
     .map(({ team }) => team);
 }
 
-function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
+function workloadAdmissionFailure(
+  world: World,
+  { teams, workloads }: ApplyDocuments,
+  actor: string | null,
+): Rejection | null {
   const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
   const newest = newestNamed(world, workloads);
   const awaited = awaitedAmong(workloads);
@@ -313,7 +323,7 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
     // Existing workloads are not submitted again, so no check applies to them.
     if (workActionOf(last, spec) === "unchanged") continue;
     if (last !== undefined && changesInPlace(last, "changed")) {
-      const failure = changeFailure(world, last, { spec, awaited, submitted });
+      const failure = changeFailure(world, last, { spec, awaited, submitted, actor });
       if (failure !== null) return failure;
       continue;
     }
@@ -338,12 +348,18 @@ function changeFailure(
     spec,
     awaited,
     submitted,
-  }: { readonly spec: WorkloadSpec; readonly awaited: AwaitedAmong; readonly submitted: ReadonlySet<WorkloadSpec> },
+    actor,
+  }: {
+    readonly spec: WorkloadSpec;
+    readonly awaited: AwaitedAmong;
+    readonly submitted: ReadonlySet<WorkloadSpec>;
+    readonly actor: string | null;
+  },
 ): Rejection | null {
   const { changes, fixed } = specDifference(declaredSpec(known), spec);
   if (fixed.length > 0) return { code: "workloadActive", workloadId: known.id, name: spec.name, fields: fixed };
   const { after } = changes;
-  if (after === undefined) return changeAdmissionFailure(world, known, changes);
+  if (after === undefined) return changeAdmissionFailure(world, known, { changes, actor });
   // New work of the same set has no ids yet, so a dependency on it is not resolved here. It may not lead back.
   const unknown: Rejection = { code: "unknownDependency", name: spec.name };
   const checked = withCycle(unknown, spec, awaited);
@@ -351,7 +367,7 @@ function changeFailure(
   const cycle = cycleThrough(world, known, waitsOfSet(world, spec, awaited));
   if (cycle !== null) return { ...unknown, cycle };
   const others = after.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
-  return changeAdmissionFailure(world, known, { ...changes, after: others });
+  return changeAdmissionFailure(world, known, { changes: { ...changes, after: others }, actor });
 }
 
 /** Dependencies on existing work, of the workload and of all work of the set for which it would wait. */

@@ -15,6 +15,7 @@ import type {
   WorkloadSpec,
 } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import { mapsSubmitters } from "../state/executors.ts";
 import { activeAttempt } from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
 import { withdraw } from "../transitions/nominations.ts";
@@ -28,16 +29,16 @@ import { sizeAdmissionFailure } from "./submit.ts";
 type ChangeWorkload = Command & { readonly kind: "changeWorkload" };
 
 export function changeWorkload(batch: Batch, { workloadId, changes: wanted, actor }: ChangeWorkload): Decision {
-  const checked = checkedChange(batch.world, workloadId, wanted);
+  const checked = checkedChange(batch.world, workloadId, { changes: wanted, actor });
   if (checked.kind === "refused") return refused(checked.rejection);
   const { workload, changes } = checked;
   if (changes !== null) recordChange(batch, workload, { changes, actor });
   return done({ kind: "workloadChanged", workloadId, fields: fieldsOf(changes) });
 }
 
-/** The decision that `changeWorkload` would take. It changes nothing. */
-export function planChange(world: World, workloadId: WorkloadId, wanted: WorkloadChanges): Decision {
-  const checked = checkedChange(world, workloadId, wanted);
+/** The decision that `changeWorkload` would take for the submitter of the workload. It changes nothing. */
+export function planChange(world: World, workloadId: WorkloadId, changes: WorkloadChanges): Decision {
+  const checked = checkedChange(world, workloadId, { changes, actor: null });
   if (checked.kind === "refused") return refused(checked.rejection);
   return done({ kind: "workloadChanged", workloadId, fields: fieldsOf(checked.changes) });
 }
@@ -49,21 +50,31 @@ type CheckedChange =
   | { readonly kind: "checked"; readonly workload: Workload; readonly changes: WorkloadChanges | null }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
-function checkedChange(world: World, workloadId: WorkloadId, wanted: WorkloadChanges): CheckedChange {
+/** `actor`: the user who changes the workload; `null`: its submitter. */
+interface AttributedChanges {
+  readonly changes: WorkloadChanges;
+  readonly actor: string | null;
+}
+
+function checkedChange(world: World, workloadId: WorkloadId, wanted: AttributedChanges): CheckedChange {
   const workload = world.state.workloads.get(workloadId);
   if (workload === undefined) return { kind: "refused", rejection: { code: "unknownWorkload", workloadId } };
   const { endedAtMs, phase } = workload;
   if (endedAtMs !== null) return { kind: "refused", rejection: { code: "workloadEnded", workloadId, phase } };
-  const changes = effectiveChanges(workload, wanted);
-  const failure = changes === null ? null : changeAdmissionFailure(world, workload, changes);
+  const changes = effectiveChanges(workload, wanted.changes);
+  const failure = changes === null ? null : changeAdmissionFailure(world, workload, { changes, actor: wanted.actor });
   return failure === null ? { kind: "checked", workload, changes } : { kind: "refused", rejection: failure };
 }
 
 /** The reason why the changes of a workload that has not ended are refused, or `null` if they are accepted. */
-export function changeAdmissionFailure(world: World, workload: Workload, changes: WorkloadChanges): Rejection | null {
+export function changeAdmissionFailure(
+  world: World,
+  workload: Workload,
+  { changes, actor }: AttributedChanges,
+): Rejection | null {
   const { id: workloadId } = workload;
   const spec = declaredSpec(workload);
-  const refusal = changeRefusal(world, workload, changes);
+  const refusal = submitterRefusal(world, workload, { changes, actor }) ?? changeRefusal(world, workload, changes);
   if (refusal !== null) return { code: "cannotChange", workloadId, ...refusal };
   const wanted = changedSpec(spec, changes);
   if (changes.after !== undefined || changes.servedModel !== undefined) {
@@ -73,6 +84,23 @@ export function changeAdmissionFailure(world: World, workload: Workload, changes
     if (cycle !== null) return { code: "unknownDependency", name: cycle[1] ?? spec.name, cycle };
   }
   return changes.workers === undefined && changes.minWorkers === undefined ? null : sizeAdmissionFailure(world, wanted);
+}
+
+/** Fields that say what runs. */
+const RUNS = ["run", "env", "dir"] as const;
+
+/**
+ * Work runs with the rights of its submitter where an executor has a rule for submitters, so nobody else decides what runs
+ * (decision 71). The rule counts for the whole fleet, because a workload that waits can be placed anywhere.
+ */
+function submitterRefusal(
+  { state }: World,
+  workload: Workload,
+  { changes, actor }: AttributedChanges,
+): ChangeRefusal | null {
+  if (actor === null || actor === workload.actor) return null;
+  const field = RUNS.find((each) => changes[each] !== undefined);
+  return field === undefined || !mapsSubmitters(state) ? null : { field, cause: "otherSubmitter" };
 }
 
 /** Fields that act only before the first task starts. */

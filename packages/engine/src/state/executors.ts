@@ -26,3 +26,9 @@ export const runsImages = ({ executors }: ReadonlyState, id: ExecutorId): boolea
   const known = executors.get(id);
   return known === undefined || known.capabilities.images === true;
 };
+
+/** Whether an executor of the fleet runs work with the rights of its submitter. */
+export function mapsSubmitters({ executors }: ReadonlyState): boolean {
+  for (const { capabilities } of executors.values()) if (capabilities.submitters === true) return true;
+  return false;
+}

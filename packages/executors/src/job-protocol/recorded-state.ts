@@ -18,7 +18,7 @@ export type RecordedState =
 /** Throws only temporary errors of the file system. */
 export function readState(files: AttemptFiles): RecordedState {
   try {
-    const launch = files.read("launch.json");
+    const launch = boundedLaunch(files);
     const exit = files.read("exit.json");
     if (exit !== null) return { kind: "ended", launch, exit };
     if (launch === null) return { kind: "absent" };
@@ -29,8 +29,30 @@ export function readState(files: AttemptFiles): RecordedState {
     // A shared file system that fails (EIO, ESTALE, an expired ticket) says nothing about the content of a record.
     if (!(error instanceof UnreadableRecord) || hasFailed(error.cause)) throw error;
     const exit = files.readIfSound("exit.json");
-    if (exit !== null) return { kind: "ended", launch: files.readIfSound("launch.json"), exit };
+    if (exit !== null) return { kind: "ended", launch: soundLaunch(files), exit };
     return { kind: "unreadable", detail: `A record of the attempt is unreadable: ${error.message}.` };
+  }
+}
+
+/** Workers of a gang (`WORKERS_MAX` of the resource schema). A job's user can forge a launch with more, which every look would read. */
+const PARTS_MAX = 20_000;
+
+function boundedLaunch(files: AttemptFiles): LaunchRecord | null {
+  const launch = files.read("launch.json");
+  if (launch === null) return null;
+  const { parts = [], environments } = launch;
+  const count = Math.max(parts.length, environments.length);
+  if (count > PARTS_MAX)
+    throw new UnreadableRecord(`launch.json names ${count} workers; a gang has at most ${PARTS_MAX}`);
+  return launch;
+}
+
+function soundLaunch(files: AttemptFiles): LaunchRecord | null {
+  try {
+    return boundedLaunch(files);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return null;
+    throw error;
   }
 }
 

@@ -97,6 +97,7 @@ class KubernetesExecutor implements Executor {
       replaceWorkers: false,
       logs: true,
       images: true,
+      ...(mapsSubmitters(settings) ? { submitters: true } : {}),
     };
     const onProblem = (message: string): void => this.#problem(message);
     this.#store = openStore(options, onProblem);
@@ -287,6 +288,10 @@ class KubernetesExecutor implements Executor {
     else this.#options.onProblem(message);
   }
 }
+
+/** Whether service accounts, and so rights, depend on the submitter. */
+const mapsSubmitters = ({ serviceAccount = "", serviceAccounts }: KubernetesSettings): boolean =>
+  serviceAccounts !== undefined || serviceAccount.includes("{user}");
 
 /** The files of a job are in the directory that it shares with this machine; its records are here. */
 const jobFilesIn =

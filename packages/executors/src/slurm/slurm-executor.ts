@@ -68,13 +68,7 @@ export function createSlurmExecutor(options: SlurmExecutorOptions): Executor {
 class SlurmExecutor implements Executor {
   readonly id: ExecutorId;
   readonly kind = "slurm";
-  readonly capabilities: ExecutorCapabilities = {
-    checkpointOnRequest: true,
-    resize: false,
-    replaceWorkers: false,
-    logs: true,
-    images: false,
-  };
+  readonly capabilities: ExecutorCapabilities;
   readonly #options: SlurmExecutorOptions;
   readonly #store: AttemptStore;
   readonly #commands: SlurmCommands;
@@ -103,6 +97,14 @@ class SlurmExecutor implements Executor {
     this.#options = options;
     this.id = options.id;
     const { settings, stateDir } = options;
+    this.capabilities = {
+      checkpointOnRequest: true,
+      resize: false,
+      replaceWorkers: false,
+      logs: true,
+      images: false,
+      ...(settings.userRule === "sameName" || settings.userRule === "table" ? { submitters: true } : {}),
+    };
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
     this.#drainMark = `headroom-${tagOf(options)}:`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);

@@ -97,6 +97,8 @@ export interface ChangeRefusal {
     | "otherKind"
     | "fewerTasks"
     | "outsideReplicas"
+    /** Another user submitted the workload, and it would run with that user's rights. */
+    | "otherSubmitter"
     /** A rollout is in progress. */
     | "rollingOut";
   /** Number of workers with which an attempt runs. Absent: none runs, or it does not matter. */

@@ -26,6 +26,8 @@ export interface ExecutorCapabilities {
   readonly logs: boolean;
   /** Runs workers in a container image that the workload names. Absent: it does not, or an earlier build registered it. */
   readonly images?: boolean;
+  /** Runs work with the rights of its submitter, by a rule. Absent: with the rights of the control plane, whoever submitted it. */
+  readonly submitters?: boolean;
 }
 
 export interface ExecutorSpec {

@@ -374,14 +374,23 @@ const nodesOf = ({ files }: WatchedJob): readonly string[] => {
   return launch === null ? [] : partsOf(launch).map(({ node }) => node);
 };
 
-/** Reads the signs of life of all parts. Opening a file shows its newest content, also on NFS (close-to-open). */
+/** Parts whose signs one look reads. The next look reads the next ones. */
+const SIGNS_READ_MAX = 500;
+
+/**
+ * Reads the signs of life of parts; one part that lives is a sign of the whole gang. Opening a file shows its newest content, also on NFS
+ * (close-to-open).
+ */
 function noteSigns(watched: WatchedJob, partCount: number): void {
-  const counts = Array.from({ length: partCount }, (_, part) => {
-    const own = partFiles(watched.files.key, part);
+  const first = watched.signsFrom < partCount ? watched.signsFrom : 0;
+  const read = Math.min(SIGNS_READ_MAX, partCount - first);
+  const counts = Array.from({ length: read }, (_, index) => {
+    const own = partFiles(watched.files.key, first + index);
     return `${own.readIfSound("alive.json")?.count ?? 0}${own.has("exit.json") ? "!" : ""}`;
   });
+  watched.signsFrom = first + read;
   const signs = counts.join(" ");
-  if (signs === watched.signs) return;
-  watched.signs = signs;
+  if (signs === watched.signs.get(first)) return;
+  watched.signs.set(first, signs);
   watched.signChangedAtMs = performance.now();
 }

@@ -16,8 +16,10 @@ export interface WatchedJob {
   goneCount: number;
   /** Since when the job waits in Slurm. */
   pendingSinceMs: number | null;
-  /** Signs of life of the parts, as last read, and when they last changed. */
-  signs: string;
+  /** Signs of life as last read, by the first part of each look, and when they last changed. */
+  readonly signs: Map<number, string>;
+  /** First part whose signs are read next. */
+  signsFrom: number;
   signChangedAtMs: number;
   submissions: number;
   isSubmitting: boolean;
@@ -42,7 +44,8 @@ export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdop
     goneSinceMs: null,
     goneCount: 0,
     pendingSinceMs: null,
-    signs: "",
+    signs: new Map(),
+    signsFrom: 0,
     signChangedAtMs: performance.now(),
     submissions: 0,
     isSubmitting: false,

@@ -1,0 +1,52 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { attemptId, workloadId } from "@headroom/model";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { AttemptFiles } from "./attempt-files.ts";
+import type { LaunchRecord } from "./attempt-records.ts";
+import { readState } from "./recorded-state.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), "headroom-records-"));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const launchOf = (parts: number): LaunchRecord => ({
+  attemptId: attemptId("w1.1"),
+  workloadId: workloadId("w1"),
+  sequence: 1,
+  bootId: "",
+  run: "true",
+  workingDir: "",
+  checkpointDir: "",
+  graceTimeoutMs: 1,
+  log: { fileMaxBytes: 1, filesKept: 2 },
+  environments: [{}],
+  parts: Array.from({ length: parts }, () => ({ node: "n", ranks: [] })),
+});
+
+/** The user of a job on Slurm has the key of the own attempt, and can write such a record. */
+const forged = (parts: number): AttemptFiles => {
+  const files = new AttemptFiles({ homeDir: home, name: "w1.1", secret: "s" });
+  mkdirSync(files.recordsDir, { recursive: true });
+  files.write("launch.json", launchOf(parts));
+  return files;
+};
+
+describe("a launch record with more parts than a gang can have", () => {
+  it("is unreadable, so that no look reads the parts", () => {
+    expect(readState(forged(20_000)).kind).toBe("unclaimed");
+    expect(readState(forged(20_001))).toMatchObject({
+      kind: "unreadable",
+      detail: expect.stringMatching(/20001 workers/),
+    });
+  });
+
+  it("hides no end of the attempt", () => {
+    const files = forged(20_001);
+    files.write("exit.json", { kind: "lost", endedAtMs: 1, detail: "x" });
+    expect(readState(files)).toMatchObject({ kind: "ended", launch: null });
+  });
+});
