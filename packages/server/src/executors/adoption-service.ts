@@ -13,6 +13,9 @@ import type { Driver } from "../driver/driver.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import { messageOf } from "./within.ts";
 
+/** Users of adopted work are named after their namespaces. */
+const ACTOR_PREFIX = "kubernetes:";
+
 const TICK_MS = 1_000;
 /** Answers in a row that must lack work before its workload is stopped. */
 const MISSES_MAX = 3;
@@ -209,9 +212,11 @@ const endedText = ({ adopted: { workloadId }, workload }: AdoptedCase): string =
 
 function adoptedIn({ workloads }: ReadonlyState): Map<string, Adopted> {
   const adopted = new Map<string, Adopted>();
-  for (const { id, spec } of workloads.values()) {
+  for (const { id, spec, actor } of workloads.values()) {
     const key = spec.env[ADOPTED_WORK_VARIABLE];
-    if (key !== undefined) adopted.set(key, { workloadId: id, misses: 0, told: null });
+    // The oldest one counts: anyone who reads the key can submit another workload with it, which is refused at its launch.
+    if (key !== undefined && actor.startsWith(ACTOR_PREFIX) && !adopted.has(key))
+      adopted.set(key, { workloadId: id, misses: 0, told: null });
   }
   return adopted;
 }

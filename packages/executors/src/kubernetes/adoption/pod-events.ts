@@ -10,8 +10,6 @@ const REASONS = { waiting: "Queued", refused: "FailedScheduling", preempted: "Pr
 
 /** Pods of a group that get the event; the others of a large group wait for the same reason. */
 const PODS_MAX = 16;
-/** Least time in ms between two sentences of one kind about one group. The control plane leaves more time between reasons. */
-const EVERY_MS = 1_000;
 /** Events that wait to be sent. Further ones are dropped. */
 const QUEUE_MAX = 500;
 const KNOWN_MAX = 10_000;
@@ -19,15 +17,9 @@ const KNOWN_MAX = 10_000;
 const MESSAGE_MAX = 1_000;
 const NAME_MAX = 200;
 
-interface Told {
-  readonly kind: AdoptionNote["kind"];
-  readonly message: string;
-  readonly atMs: number;
-}
-
 export class PodEvents {
   readonly #api: PodApi;
-  readonly #told = new Map<string, Told>();
+  readonly #told = new Map<string, AdoptionNote>();
   readonly #queue: (() => Promise<unknown>)[] = [];
   #sending: Promise<void> | null = null;
   #count = 0;
@@ -39,10 +31,9 @@ export class PodEvents {
 
   tell(key: string, pods: readonly EventPod[], { kind, message }: AdoptionNote): void {
     const before = this.#told.get(key);
-    const nowMs = performance.now();
-    if (before?.kind === kind && (before.message === message || nowMs - before.atMs < EVERY_MS)) return;
+    if (before?.kind === kind && before.message === message) return;
     if (this.#told.size >= KNOWN_MAX) this.#told.clear();
-    this.#told.set(key, { kind, message, atMs: nowMs });
+    this.#told.set(key, { kind, message });
     for (const pod of pods.slice(0, PODS_MAX))
       this.post(pod, REASONS[kind], message, kind === "waiting" ? "Normal" : "Warning");
   }
