@@ -23,6 +23,11 @@ describe("headroom size path", () => {
     expect(large?.saveSeconds).toBeLessThan(small?.saveSeconds ?? 0);
     expect(large?.efficiency).toBeLessThan(middle?.efficiency ?? 0);
     expect(large?.usdPerUsefulHour).toBeGreaterThan(2.5);
+    expect(path.stages.map(({ growth, operations }) => [growth, operations])).toEqual([
+      ["up", "office hours"],
+      ["up", "office hours"],
+      ["up", "on call"],
+    ]);
     expect(large?.days).toBeLessThan((middle?.days ?? 0) / 4);
   });
 

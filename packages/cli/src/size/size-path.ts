@@ -46,6 +46,20 @@ export interface PathStage {
   readonly usdPerUsefulHour: number | null;
   /** Share by which a doubling shortens the run; `null` if no plan fits twice as many. */
   readonly doublingSaves: number | null;
+  /** Days between two failures that somebody or something must handle. */
+  readonly daysBetweenFailures: number;
+  readonly operations: string;
+  /** `up`: more accelerators for one run pay. `out`: a further run, or further replicas, pay more. */
+  readonly growth: "up" | "out";
+}
+
+/** Failures a day from which a person who looks on weekdays is too slow, and from which a person on call is. */
+const ON_CALL_FROM = 1 / 7;
+const AUTOMATIC_FROM = 1;
+
+function operationsAt(failuresPerDay: number): string {
+  if (failuresPerDay < ON_CALL_FROM) return "office hours";
+  return failuresPerDay < AUTOMATIC_FROM ? "on call" : "automatic remedies";
 }
 
 export type PathAnswer = PathStage | { readonly accelerators: number; readonly reason: string };
@@ -53,10 +67,15 @@ export type PathAnswer = PathStage | { readonly accelerators: number; readonly r
 export async function runSizePath(context: CommandContext, options: PathOptions): Promise<ExitCode> {
   const stages = await stagesOf(context, options);
   const known = stages.filter((stage): stage is PathStage => !("reason" in stage));
-  const stops = known.find(({ doublingSaves }) => doublingSaves !== null && doublingSaves < DOUBLING_PAYS);
+  const stops = known.find(({ growth }) => growth === "out");
+  const replica = await replicaOf(context, options);
   if (options.json === true) {
     context.print(
-      JSON.stringify({ kind: "path", stages, doublingStopsPayingAt: stops?.accelerators ?? null }, null, 2),
+      JSON.stringify(
+        { kind: "path", stages, doublingStopsPayingAt: stops?.accelerators ?? null, replicaAccelerators: replica },
+        null,
+        2,
+      ),
     );
   } else {
     context.print(...textOf(context, known));
@@ -65,7 +84,13 @@ export async function runSizePath(context: CommandContext, options: PathOptions)
       stops === undefined
         ? "A doubling shortens the run by at least a quarter at each of these sizes."
         : `From ${stops.accelerators} accelerators on, a doubling shortens the run by ${percentText(stops.doublingSaves ?? 0)} only: ` +
-            "rather start a second run or add replicas.",
+            "rather grow out, with a second run beside it.",
+      ...(replica === null
+        ? []
+        : [
+            `To serve the model, one replica takes ${replica} of these accelerators: ` +
+              "more traffic takes more replicas, and a larger replica only shortens the latency.",
+          ]),
     );
     for (const stage of stages)
       if ("reason" in stage) context.note(`${stage.accelerators} accelerators: ${stage.reason}`);
@@ -97,6 +122,29 @@ async function stagesOf(context: CommandContext, options: PathOptions): Promise<
   });
 }
 
+/** Accelerators of one replica that serves the model at usual latencies; `null`: none fits, or nothing is known of it. */
+async function replicaOf(
+  context: CommandContext,
+  { model: name, accelerator = "" }: PathOptions,
+): Promise<number | null> {
+  const { sizeServing } = await import("@headroom/perf");
+  const answer = sizeServing({
+    model: await modelChoice(context, name),
+    accelerator,
+    weights: "bf16",
+    promptTokens: 1_000,
+    outputTokens: 300,
+    prefixHitShare: 0,
+    requestsPerS: 0.01,
+    ttftMs: 1_000,
+    tpotMs: 50,
+    share: 0.95,
+    pricePerAcceleratorHour: 0,
+    weightsGbPerS: 5,
+  });
+  return answer.kind === "serving" ? (answer.plans[0]?.acceleratorCount ?? null) : null;
+}
+
 /** Tokens per second of the whole run, with failures. */
 function usefulRate({ tokensPerS, failures }: TrainingReport): number {
   return tokensPerS * failures.goodputShare;
@@ -117,6 +165,8 @@ function stageOf(
   const { demand } = report.storage;
   const counts = perf.fabricCounts(perf.fabricRequest({ nodeCount: Math.max(2, report.nodeCount) }));
   const isOneNode = report.nodeCount < 2;
+  const doublingSaves = typeof twice === "string" ? null : 1 - usefulRate(report) / usefulRate(twice);
+  const { failuresPerDay } = report.failures;
   return {
     accelerators,
     nodes: report.nodeCount,
@@ -132,12 +182,15 @@ function stageOf(
       writeGbPerS: demand.writeGbPerS,
       clients: demand.clientCount,
     },
-    failuresPerDay: report.failures.failuresPerDay,
+    failuresPerDay,
     saveSeconds: report.failures.chosen.intervalSeconds,
     spareNodes: report.failures.spares.spareCount,
     goodputShare: report.failures.goodputShare,
     usdPerUsefulHour: price === 0 ? null : price / efficiency,
-    doublingSaves: typeof twice === "string" ? null : 1 - usefulRate(report) / usefulRate(twice),
+    doublingSaves,
+    daysBetweenFailures: 1 / failuresPerDay,
+    operations: operationsAt(failuresPerDay),
+    growth: doublingSaves === null || doublingSaves < DOUBLING_PAYS ? "out" : "up",
   };
 }
 
@@ -158,10 +211,13 @@ function textOf(context: CommandContext, stages: readonly PathStage[]): readonly
     ),
     row("storage clients", ({ storage }) => String(storage.clients)),
     row("failures a day", ({ failuresPerDay }) => significant(failuresPerDay)),
+    row("days between failures", ({ daysBetweenFailures }) => significant(daysBetweenFailures)),
+    row("operations", ({ operations }) => operations),
     row("minutes between checkpoints", ({ saveSeconds }) => significant(saveSeconds / 60)),
     row("spare nodes", ({ spareNodes }) => String(spareNodes)),
     row("goodput", ({ goodputShare }) => percentText(goodputShare)),
     row("$ per useful hour", ({ usdPerUsefulHour }) => (usdPerUsefulHour === null ? "" : usdPerUsefulHour.toFixed(2))),
+    row("grow", ({ growth }) => growth),
     row("a doubling saves", ({ doublingSaves }) => (doublingSaves === null ? "" : percentText(doublingSaves))),
   ];
   return numberTable(context, ["accelerators", ...stages.map(({ accelerators }) => String(accelerators))], rows);

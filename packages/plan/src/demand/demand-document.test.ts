@@ -64,6 +64,11 @@ describe("demand of people", () => {
     expect(retrieval!.storage.capacityTb).toBeCloseTo(0.1 + 1.2 + 0.4, 6);
     // 172,800 images of 500 kB a day, kept for 30 days.
     expect(images!.storage.capacityTb).toBeCloseTo(0.1 + 2.592, 6);
+    // A billion tokens 31.536 times a year are 1,000 a second.
+    const corpus = { documents: 1e6, tokensPerDocument: 1_000, refreshesPerYear: 31.536 };
+    const kept = sized([{ kind: "embedding", name: "k", owner: "cy", model: "reader", peak: 9, ...corpus }]);
+    if (kept.kind !== "sized") throw new Error(kept.reason);
+    expect(kept.demand.entries[0]?.accelerators[0]).toBeCloseTo(1, 9);
     const unknown = sized([{ kind: "embedding", name: "x", owner: "cy", model: "odd", tokensPerDay: 5 }]);
     expect(unknown).toMatchObject({ kind: "impossible", reason: "no figures for odd" });
   });

@@ -71,8 +71,11 @@ const embedding = z.strictObject({
   kind: z.literal("embedding"),
   ...common,
   model: text.describe("model that reads the tokens"),
-  tokensPerDay: z.number().min(0).max(1e16),
+  tokensPerDay: z.number().min(0).max(1e16).default(0).describe("tokens that arrive in a day"),
   peak,
+  documents: z.number().min(0).max(1e12).default(0).describe("documents that are embedded again and again"),
+  tokensPerDocument: z.number().min(1).max(1e9).default(1000),
+  refreshesPerYear: z.number().min(0).max(1000).default(2).describe("times a year that all documents are embedded"),
   growthPct: growth,
   spreadPct: spread,
 });
@@ -207,7 +210,12 @@ function amountOf({ usefulPct }: DemandDocument, entry: DemandEntry, sizer: Work
       return typeof hours === "string" ? hours : (hours * entry.runsPerYear) / HOURS_PER_YEAR / (usefulPct / 100);
     }
     case "embedding":
-      return embeddingAmount(entry.model, (entry.tokensPerDay * entry.peak) / SECONDS_PER_DAY, sizer);
+      // A refresh has no busiest hour: it is spread over the year.
+      return embeddingAmount(
+        entry.model,
+        (entry.tokensPerDay * entry.peak) / SECONDS_PER_DAY + refreshTokensPerS(entry),
+        sizer,
+      );
     case "endpoint":
       return servingAmount(entry, entry.promptTokens, sizer);
     case "multimodal":
@@ -219,12 +227,18 @@ function amountOf({ usefulPct }: DemandDocument, entry: DemandEntry, sizer: Work
     case "rag": {
       const answers = servingAmount(entry, entry.promptTokens + entry.contextTokens, sizer);
       if (typeof answers === "string") return answers;
-      const documents = (entry.documents * entry.tokensPerDocument * entry.refreshesPerYear) / 365 / SECONDS_PER_DAY;
       const questions = requestsPerS(entry) * entry.promptTokens;
-      const vectors = embeddingAmount(entry.embeddingModel, documents + questions, sizer);
+      const vectors = embeddingAmount(entry.embeddingModel, refreshTokensPerS(entry) + questions, sizer);
       return typeof vectors === "string" ? vectors : answers + vectors;
     }
   }
+}
+
+type Corpus = Extract<DemandEntry, { readonly documents: number }>;
+
+/** Tokens per second of keeping the vectors of all documents up to date. */
+function refreshTokensPerS({ documents, tokensPerDocument, refreshesPerYear }: Corpus): number {
+  return (documents * tokensPerDocument * refreshesPerYear) / 365 / SECONDS_PER_DAY;
 }
 
 type Traffic = Extract<DemandEntry, { readonly users: number }>;
