@@ -93,6 +93,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "model-files",
     "usage",
     "platform",
+    "stores",
     "journal",
     "executors",
     "server",
@@ -129,7 +130,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   lineage: ["events", "graph", "history"],
   "model-files": ["base", "safetensors", "gguf", "onnx"],
   metrics: ["formats", "mapping", "sources"],
-  stores: ["objects", "transfers", "cache", "testing"],
+  stores: ["registry", "objects", "transfers", "cache", "testing"],
   usage: ["rows", "prices", "bill", "metered", "energy", "focus", "report", "tco", "feeds", "review"],
 };
 

@@ -8,7 +8,7 @@ import { operation } from "./operation.ts";
 const store = z
   .object({
     name: z.string(),
-    type: z.enum(["s3", "shared", "local"]),
+    type: z.enum(["s3", "oci", "shared", "local"]),
     place: z.string().meta({ description: "URI with which all objects of the store begin." }),
     settings: z.record(z.string(), z.unknown()),
   })
@@ -18,7 +18,9 @@ const storeList = z.object({ items: z.array(store) }).meta({ id: "StoreList" });
 
 const storeRequest = z
   .strictObject({
-    type: z.enum(["s3", "shared", "local"]).meta({ description: "Type of the store (docs/how-to/use-stores.md)." }),
+    type: z
+      .enum(["s3", "oci", "shared", "local"])
+      .meta({ description: "Type of the store (docs/how-to/use-stores.md)." }),
     settings: executorSettings.optional(),
   })
   .meta({ id: "StoreRequest" });

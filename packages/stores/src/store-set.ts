@@ -1,10 +1,12 @@
 /** The declared stores of a control plane: which one holds a URI, and its connection, opened with the first use. */
 import { FileStore } from "./objects/file-store.ts";
+import { OciStore } from "./objects/oci-store.ts";
+import { RegistryClient } from "./registry/registry-client.ts";
 import { PART_BYTES } from "./objects/object-store.ts";
 import type { ObjectStore } from "./objects/object-store.ts";
 import { readingRefusal } from "./objects/store-access.ts";
 import type { ReadAccess } from "./objects/store-access.ts";
-import { rootOf } from "./objects/store-declaration.ts";
+import { prefixOf, rootOf } from "./objects/store-declaration.ts";
 import type { PlaceDeclaration, StoreDeclaration } from "./objects/store-declaration.ts";
 import { FairTurns } from "./transfers/fair-turns.ts";
 
@@ -59,8 +61,7 @@ export class StoreSet {
       .filter((each) => uri.startsWith(rootOf(each)) && uri.length > rootOf(each).length)
       .toSorted((left, right) => rootOf(right).length - rootOf(left).length);
     if (found === undefined) return null;
-    const prefix = found.type === "s3" ? found.prefix : "";
-    return { declaration: found, key: `${prefix}${uri.slice(rootOf(found).length)}` };
+    return { declaration: found, key: `${prefixOf(found)}${uri.slice(rootOf(found).length)}` };
   }
 
   /** The reason for which work must not read the URI; `null`: it may. */
@@ -91,7 +92,7 @@ export class StoreSet {
 
 /** A path with `..` could name the bytes of another store, or none. */
 const isPlainUri = (uri: string): boolean =>
-  /^(?:s3|file):\/\//.test(uri) && !uri.split("/").some((each) => each === ".." || each === ".");
+  /^(?:s3|oci|file):\/\//.test(uri) && !uri.split("/").some((each) => each === ".." || each === ".");
 
 async function connect(
   declaration: PlaceDeclaration,
@@ -100,6 +101,18 @@ async function connect(
   const turns = new FairTurns(declaration.concurrency);
   if (declaration.type === "shared")
     return { declaration, turns, store: new FileStore(declaration, partBytes, stateDir) };
+  if (declaration.type === "oci")
+    return { declaration, turns, store: openRegistry(declaration, readSecret, partBytes) };
   const { openS3Store } = await import("./objects/s3-store.ts");
   return { declaration, turns, store: await openS3Store(declaration, readSecret, partBytes) };
+}
+
+function openRegistry(
+  { registry, plainHttp, username, password }: PlaceDeclaration & { readonly type: "oci" },
+  readSecret: (reference: string) => string,
+  partBytes: number,
+): ObjectStore {
+  const credentials =
+    username === undefined || password === undefined ? null : () => ({ username, password: readSecret(password) });
+  return new OciStore(new RegistryClient({ registry, plainHttp, credentials }), registry, partBytes);
 }

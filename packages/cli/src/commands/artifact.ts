@@ -2,6 +2,7 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { CommandDefinition } from "../command.ts";
 import { limitOption } from "../listing-options.ts";
+import { registryCommands } from "./registry-commands.ts";
 import type {
   AliasOptions,
   ArtifactListOptions,
@@ -25,7 +26,7 @@ const versionArgument = (kind: Kind | null) => ({
 
 /** The commands of `headroom artifact`, or those of `headroom model` and `headroom dataset`, limited to the kind. */
 export function artifactCommands(kind: Kind | null): readonly CommandDefinition[] {
-  return [...readingCommands(kind), ...changingCommands(kind)];
+  return [...readingCommands(kind), ...changingCommands(kind), ...registryCommands(kind)];
 }
 
 function readingCommands(kind: Kind | null): readonly CommandDefinition[] {

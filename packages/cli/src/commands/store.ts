@@ -18,7 +18,7 @@ Examples:
 
 Without readers and writers only the team default reads and writes.`,
   arguments: [
-    { syntax: "<type>", description: "s3, shared or local", complete: ["s3", "shared", "local"] },
+    { syntax: "<type>", description: "s3, oci, shared or local", complete: ["s3", "oci", "shared", "local"] },
     nameArgument,
   ],
   options: [

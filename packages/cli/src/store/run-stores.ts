@@ -16,7 +16,7 @@ export interface AddStoreOptions extends StoreCommandOptions {
   readonly setting?: readonly string[];
 }
 
-const types = ["s3", "shared", "local"] as const;
+const types = ["s3", "oci", "shared", "local"] as const;
 
 export async function addStore(
   context: CommandContext,

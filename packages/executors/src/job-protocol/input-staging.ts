@@ -166,7 +166,7 @@ export class InputStaging {
 
   #isStaged(uri: string): boolean {
     const place = this.#source.stores.placeOf(uri);
-    return place !== null && (place.declaration.type === "s3" || place.declaration.cached);
+    return place !== null && (place.declaration.type !== "shared" || place.declaration.cached);
   }
 
   async #bring(attemptId: AttemptId, { uri, name, digest }: Input, holder: string): Promise<string> {

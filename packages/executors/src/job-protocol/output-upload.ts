@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArtifactRef } from "@headroom/model";
 import type { ReportedArtifact } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
-import { abandonLeft, mayWrite, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
+import { abandonLeft, mayWrite, prefixOf, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
 import { readableIn } from "./made-artifacts.ts";
 import type { AttemptPlaces } from "./made-artifacts.ts";
@@ -75,7 +75,7 @@ export class OutputUpload {
     const { store, turns } = await this.#stores.open(declaration);
     await this.#clear(to.store, store);
     const uri = `${rootOf(declaration)}${within}`;
-    const key = `${declaration.type === "s3" ? declaration.prefix : ""}${within}`;
+    const key = `${prefixOf(declaration)}${within}`;
     const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes: () => {} };
     await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
     return uri;
@@ -85,7 +85,7 @@ export class OutputUpload {
   async remove(to: UploadRecord, within: string, signal: AbortSignal): Promise<void> {
     const declaration = this.#admitting(to);
     const { store } = await this.#stores.open(declaration);
-    await removeContent(store, `${declaration.type === "s3" ? declaration.prefix : ""}${within}`, signal);
+    await removeContent(store, `${prefixOf(declaration)}${within}`, signal);
   }
 
   #admitting({ store: name, team, rule }: UploadRecord): PlaceDeclaration {

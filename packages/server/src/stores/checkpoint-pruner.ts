@@ -6,7 +6,7 @@ import { CHECKPOINT_RULE } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import { versionId } from "@headroom/model";
 import type { Artifact, ArtifactName, ArtifactPlace } from "@headroom/model";
-import { isUploadOf, removeContent } from "@headroom/stores";
+import { isUploadOf, prefixOf, removeContent } from "@headroom/stores";
 import type { StoreSet } from "@headroom/stores";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -89,7 +89,7 @@ export class CheckpointPruner {
     // A store whose declaration was removed keeps its bytes, as `headroom store remove` says.
     if (found === null) return;
     const { declaration, key } = found;
-    const prefix = declaration.type === "s3" ? declaration.prefix : "";
+    const prefix = prefixOf(declaration);
     if (declaration.name !== place.store || !isUploadOf(key.slice(prefix.length), name)) return;
     if (place.state !== "missing" && !(await this.#change({ name, number, place: { ...place, state: "missing" } })))
       return;

@@ -1,6 +1,7 @@
 /** `kind: store`: a place of bytes that an operator declares. Secrets are references, never the secrets themselves. */
 import path from "node:path";
 import { z } from "zod";
+import { isRegistryHost } from "../registry/oci-reference.ts";
 
 const RESERVED_NAMES: readonly string[] = ["local"];
 const CONCURRENCY_DEFAULT = 8;
@@ -93,6 +94,20 @@ const s3 = z.strictObject({
   ...place,
 });
 
+const oci = z.strictObject({
+  ...common,
+  type: z.literal("oci"),
+  registry: z
+    .string()
+    .refine(isRegistryHost, "must be a host, with :PORT if needed")
+    .meta({ description: "Registry. `oci://REGISTRY/NAME:TAG` names its artifacts." }),
+  prefix: prefix.default("").meta({ description: "Only repositories whose names begin with it belong to the store." }),
+  plainHttp: z.boolean().default(false).meta({ description: "HTTP in place of HTTPS." }),
+  username: plainName.optional().meta({ description: "User name; default: anonymous." }),
+  password: reference.optional().meta({ description: "Reference to the password: `file:/path` or `env:NAME`." }),
+  ...place,
+});
+
 const shared = z.strictObject({
   ...common,
   type: z.literal("shared"),
@@ -115,7 +130,7 @@ const local = z.strictObject({
     .meta({ description: "Most bytes of the cache; default: half of what is free on its file system." }),
 });
 
-export const storeDeclaration = z.discriminatedUnion("type", [s3, shared, local]);
+export const storeDeclaration = z.discriminatedUnion("type", [s3, oci, shared, local]);
 
 export type StoreDeclaration = z.output<typeof storeDeclaration>;
 export type CacheDeclaration = z.output<typeof local>;
@@ -150,5 +165,11 @@ export function storeConflict(declarations: readonly StoreDeclaration[], added: 
 }
 
 /** The URI with which every object of the store begins. */
-export const rootOf = (store: StoreDeclaration): string =>
-  store.type === "s3" ? `s3://${store.bucket}/${store.prefix}` : `file://${store.path === "/" ? "" : store.path}/`;
+export function rootOf(store: StoreDeclaration): string {
+  if (store.type === "s3") return `s3://${store.bucket}/${store.prefix}`;
+  if (store.type === "oci") return `oci://${store.registry}/${store.prefix}`;
+  return `file://${store.path === "/" ? "" : store.path}/`;
+}
+
+/** The part of every key that the declaration states. */
+export const prefixOf = (store: PlaceDeclaration): string => (store.type === "shared" ? "" : store.prefix);
