@@ -133,6 +133,15 @@ export class ControlPlaneProcess {
     return await (await this.#get(`/v1/workloads/${id}`)).text();
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  async put(url: string, body: object): Promise<void> {
+    const answer = await this.#fetch(url, { method: "PUT", body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
   /** The answer to a query, as text. */
   async text(url: string): Promise<string> {
     return await (await this.#get(url)).text();

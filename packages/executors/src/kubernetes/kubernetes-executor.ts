@@ -11,6 +11,8 @@ import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId } from "@headr
 import { makeDirectory, makeDurableDirectory, OperationalError } from "@headroom/platform";
 import type {
   AttemptUsage,
+  ExecRequest,
+  ExecSession,
   Executor,
   ExecutorListener,
   Inventory,
@@ -32,9 +34,11 @@ import { Connection, messageOf } from "./api/connection.ts";
 import { PodAdoption } from "./adoption/pod-adoption.ts";
 import { PodApi } from "./api/pod-api.ts";
 import { ClusterCopy } from "./cluster-copy.ts";
+import { execRefusal } from "./executor/exec-refusal.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
 import { PodLauncher } from "./executor/pod-launcher.ts";
 import { PodTidier } from "./executor/pod-tidier.ts";
+import { readPlace } from "./executor/watched-gang.ts";
 import { nodeIdOf } from "./fleet/cluster-nodes.ts";
 import { FleetWatch } from "./fleet-watch.ts";
 import type { KubernetesSettings } from "./settings.ts";
@@ -213,6 +217,10 @@ class KubernetesExecutor implements Executor {
       hasEnded: () => files.readIfSound("exit.json") !== null || !files.has("launch.json"),
     };
     yield* readLogs(source, request, signal);
+  }
+
+  exec(attemptId: AttemptId, { worker }: ExecRequest): Promise<ExecSession> {
+    return Promise.reject(execRefusal(readPlace(this.#store.filesOf(attemptId)), worker));
   }
 
   /** Kubernetes' metrics API has rates, not the processor time that was used. */

@@ -11,6 +11,8 @@ import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, ForeignUseRep
 import { makeDirectory, makeDurableDirectory, OperationalError } from "@headroom/platform";
 import type {
   AttemptUsage,
+  ExecRequest,
+  ExecSession,
   Executor,
   ExecutorListener,
   Inventory,
@@ -34,6 +36,7 @@ import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
 import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
+import { execRefusal } from "./executor/exec-refusal.ts";
 import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
 import { RecordedOwners } from "./executor/job-owners.ts";
@@ -223,6 +226,15 @@ class SlurmExecutor implements Executor {
       hasEnded: () => files.readIfSound("exit.json") !== null || !files.has("launch.json"),
     };
     yield* readLogs(source, request, signal);
+  }
+
+  exec(attemptId: AttemptId, { worker }: ExecRequest): Promise<ExecSession> {
+    const files = this.#store.filesOf(attemptId);
+    const claim = files.readIfSound("claim.json");
+    const launch = files.readIfSound("launch.json");
+    const parts = launch === null ? [] : partsOf(launch);
+    const node = parts.find(({ ranks }) => ranks.includes(worker))?.node ?? "";
+    return Promise.reject(execRefusal(claim?.kind === "supervised" ? claim.jobId : undefined, node));
   }
 
   async usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
