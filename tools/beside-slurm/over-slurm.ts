@@ -74,7 +74,8 @@ async function bySlurm(cluster: SlurmCluster, directory: string): Promise<number
     const text = await cluster.call("squeue", "--noheader", "--array", "--states=PD,R,CG,S", "--format=%i");
     return jobCount - text.split("\n").filter((line) => line !== "").length;
   };
-  const args = ["--gres=gpu:1", "--ntasks=1", "--output=/dev/null", `--chdir=${directory}`];
+  // Without a limit of memory, a job takes all of its node.
+  const args = ["--gres=gpu:1", "--ntasks=1", "--mem=1024", "--output=/dev/null", `--chdir=${directory}`];
   // Slurm's default limit of an array is 1,000 tasks (MaxArraySize 1001).
   const begin = async (): Promise<void> => {
     for (let left = jobCount; left > 0; left -= 1_000)
