@@ -106,7 +106,7 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
  */
 const turns = [
   ["quickstart"],
-  ["installed in a folder", "first answer", "foreign jobs", "submitters"],
+  ["installed in a folder", "first answer", "foreign jobs", "submitters", "staging on Slurm"],
   ["tour", "rollouts"],
   ["bursts", "monitoring", "drains"],
   ["installed in a container", "adoption"],

@@ -55,7 +55,10 @@ Examples:
       { syntax: "<path>", description: "where the bytes are put; it must not exist", complete: "file" },
     ],
     options: [
-      { flags: "--register <name>", description: `also register it as the next version of this name, like ${name}` },
+      {
+        flags: "--register <name>",
+        description: `also register it as the next version of this name, like ${name} (default: none)`,
+      },
       {
         flags: "--team <team>",
         description: "with --register: team that owns it (default: default)",

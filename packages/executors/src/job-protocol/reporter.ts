@@ -6,6 +6,12 @@ export class Reporter {
   #listener: ExecutorListener | null = null;
   #room: Promise<void> | null = null;
   #isClosed = false;
+  readonly #onTold: (input: ExecutorInput) => void;
+
+  /** `onTold`: called with each report. */
+  constructor(onTold: (input: ExecutorInput) => void = () => {}) {
+    this.#onTold = onTold;
+  }
 
   /** Called once. Resolves when what came before is told. */
   async listen(listener: ExecutorListener): Promise<void> {
@@ -23,6 +29,7 @@ export class Reporter {
       this.#untold?.push(input);
       return;
     }
+    this.#onTold(input);
     const room = this.#listener(input);
     if (!(room instanceof Promise) || room === this.#room) return;
     this.#room = room;

@@ -3,9 +3,9 @@
  * `executor-types.ts`. The code of a type is loaded when the first executor of the type is opened.
  */
 import type { ExecutorId } from "@headroom/model";
+import type { StoreSet } from "@headroom/stores";
 import type { z } from "zod";
 import type { Executor } from "../executor.ts";
-import type { ReadingRules } from "../job-protocol/input-rules.ts";
 
 /** Facts that an opened executor gets from the control plane. */
 export interface ExecutorContext {
@@ -18,7 +18,7 @@ export interface ExecutorContext {
   /** The text behind a reference to a secret (`file:/path` or `env:NAME`). Throws if it cannot be read. */
   secret(reference: string): string;
   /** Rights and data rules of the declared stores. Absent: no stores are declared. */
-  readonly stores?: ReadingRules | undefined;
+  readonly stores?: StoreSet | undefined;
 }
 
 export interface ExecutorType {

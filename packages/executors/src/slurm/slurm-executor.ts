@@ -9,11 +9,14 @@ import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, ForeignUseReport, NodeId } from "@headroom/model";
 import { makeDirectory, makeDurableDirectory, OperationalError } from "@headroom/platform";
+import { NodeCache } from "@headroom/stores";
+import type { CacheReport, StoreSet } from "@headroom/stores";
 import type {
   AttemptUsage,
   ExecRequest,
   ExecSession,
   Executor,
+  ExecutorInput,
   ExecutorListener,
   Inventory,
   KnownAttempt,
@@ -23,14 +26,16 @@ import type {
 } from "../executor.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
-import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
+import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { partFiles, partsOf, usageByRank, workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
-import type { ReadingRules } from "../job-protocol/input-rules.ts";
+import { InputStaging } from "../job-protocol/input-staging.ts";
+import type { StagingProgress } from "../job-protocol/input-staging.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
 import { Reporter } from "../job-protocol/reporter.ts";
+import { readBootId } from "../processes/process-table.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
@@ -52,7 +57,7 @@ export interface SlurmExecutorOptions {
   readonly logFileMaxBytes?: number;
   readonly logFilesKept?: number;
   /** Absent: no stores are declared. */
-  readonly stores?: ReadingRules | undefined;
+  readonly stores?: StoreSet | undefined;
   readonly onProblem?: (message: string) => void;
 }
 
@@ -76,7 +81,9 @@ class SlurmExecutor implements Executor {
   readonly #store: AttemptStore;
   readonly #commands: SlurmCommands;
   readonly #owners: RecordedOwners;
-  readonly #reporter = new Reporter();
+  readonly #reporter: Reporter;
+  readonly #cache: NodeCache | null;
+  readonly #staging: InputStaging | null;
   readonly #watch: AttemptWatch;
   readonly #launcher: JobLauncher;
   readonly #queue = new EffectQueue();
@@ -112,6 +119,13 @@ class SlurmExecutor implements Executor {
     this.#drainMark = `headroom-${tagOf(options)}:`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
+    // Jobs of other users could not read the cache, so they get paths and URIs as they are.
+    this.#cache = this.capabilities.submitters === true ? null : sharedCache(options);
+    this.#staging =
+      this.#cache === null || options.stores === undefined
+        ? null
+        : new InputStaging({ stores: options.stores, cache: this.#cache });
+    this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
     this.#owners = owners;
     this.#commands = new SlurmCommands(settings, owners);
@@ -144,6 +158,7 @@ class SlurmExecutor implements Executor {
       nodes: () => this.#nodes(),
       onRecorded: (name) => owners.note(name),
       stores: options.stores,
+      staging: this.#staging ?? undefined,
       onProblem: (message) => this.#problem(message),
     });
   }
@@ -181,15 +196,37 @@ class SlurmExecutor implements Executor {
       if (attempt !== null) known.push(attempt);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
+    const active = known.filter(({ phase }) => phase.kind === "launching" || phase.kind === "running");
+    const holders = new Set(active.map(({ attemptId }) => attemptDirName(attemptId)));
+    await this.#staging
+      ?.keepHolders(holders)
+      .catch((error: unknown) => this.#problem(`Opening the cache: ${messageOf(error)}`));
     return known;
   }
 
+  /** Inputs of attempts that have ended can be evicted. */
+  #releaseEnded(input: ExecutorInput): void {
+    if (input.kind === "attemptExited" || input.kind === "attemptLost")
+      this.#staging?.release(attemptDirName(input.attemptId));
+  }
+
+  staging(attemptId: AttemptId): StagingProgress | null {
+    return this.#staging?.progressOf(attemptId) ?? null;
+  }
+
+  async inputCache(): Promise<CacheReport | null> {
+    return (await this.#cache?.report()) ?? null;
+  }
+
   perform(effect: Effect): void {
+    // A launch that waits for its inputs would hold up its stop.
+    if (effect.kind === "stopGang") this.#staging?.cancel(effect.attemptId);
     this.#queue.add(effect.attemptId, async () => {
       try {
         this.#mark.check();
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
-        else if (effect.kind === "stopGang") await this.#launcher.stop(effect);
+        else if (effect.kind === "stopGang")
+          await this.#launcher.stop(effect).finally(() => this.#staging?.forget(effect.attemptId));
         else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
         else this.#problem(`${effect.kind} of attempt ${effect.attemptId}: a gang on Slurm keeps its size`);
       } catch (error) {
@@ -265,7 +302,9 @@ class SlurmExecutor implements Executor {
   async close(): Promise<void> {
     if (this.#followTimer !== null) clearInterval(this.#followTimer);
     await this.#following;
+    const staged = this.#staging?.close();
     await this.#queue.close();
+    await staged;
     this.#reporter.close();
     await this.#watch.close();
     await this.#started;
@@ -409,3 +448,9 @@ async function freshUsage(files: AttemptFiles): Promise<readonly WorkerUsage[]> 
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The cache of inputs in the shared directory, which every node sees. It takes at most half of the free space. */
+function sharedCache({ settings, stores }: SlurmExecutorOptions): NodeCache | null {
+  if (stores === undefined) return null;
+  return new NodeCache({ dir: path.join(settings.directory, "cache", "inputs"), bootId: readBootId() });
+}

@@ -11,6 +11,8 @@ import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
 import type { ReadingRules } from "../../job-protocol/input-rules.ts";
 import { refuseInputs } from "../../job-protocol/input-rules.ts";
+import { StagingFailure } from "../../job-protocol/input-staging.ts";
+import type { InputStaging } from "../../job-protocol/input-staging.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
@@ -49,6 +51,8 @@ export interface JobLauncherSetup {
   readonly nodes: () => Promise<ReadonlyMap<NodeId, ClusterNode>>;
   /** Absent: no stores are declared. */
   readonly stores?: ReadingRules | undefined;
+  /** Brings inputs to the shared directory before a job is submitted. Absent: paths and URIs are passed on. */
+  readonly staging?: InputStaging | undefined;
   readonly onProblem: (message: string) => void;
 }
 
@@ -72,9 +76,9 @@ export class JobLauncher {
     if (state.kind === "absent" || state.kind === "unclaimed") {
       this.#effects.set(name, effect);
       try {
-        if (state.kind === "absent") refuseInputs(effect, this.#setup.stores);
+        const staged = state.kind === "absent" ? await this.#stage(effect, name) : effect;
         const shares = sharesOf(effect, await this.#setup.nodes());
-        if (state.kind === "absent") await this.#recordLaunch(files, effect, shares);
+        if (state.kind === "absent") await this.#recordLaunch(files, staged, shares);
       } catch (error) {
         return this.#cannotLaunch(files, effect, error);
       }
@@ -84,6 +88,14 @@ export class JobLauncher {
     if (state.kind === "absent") await this.submit(watched);
     // A job may exist: the poll looks for it first.
     else if (state.kind === "unclaimed") await this.#submitUnlessListed(watched);
+  }
+
+  /** The launch with paths in the shared directory in the places of URIs. Throws a `StagingFailure` or a `RefusedGang`. */
+  async #stage(effect: LaunchGang, name: string): Promise<LaunchGang> {
+    const { staging, stores } = this.#setup;
+    if (staging !== undefined) return (await staging.stage(effect, name)).launch;
+    refuseInputs(effect, stores);
+    return effect;
   }
 
   /** Submits the job of an attempt that no job has claimed. A second job does no harm, and none is submitted twice at once. */
@@ -203,6 +215,12 @@ export class JobLauncher {
 
   #cannotLaunch(files: AttemptFiles, effect: LaunchGang, error: unknown): void {
     const detail = error instanceof Error ? error.message : String(error);
+    this.#setup.staging?.release(files.key.name);
+    if (error instanceof StagingFailure && error.lossCause !== null) {
+      recordLost(files, { detail: error.message, cause: error.lossCause });
+      this.#setup.watch.track(effect.attemptId, files);
+      return;
+    }
     if (!(error instanceof RefusedGang)) {
       const known = readState(files);
       if (known.kind === "absent")
