@@ -58,12 +58,18 @@ export const mlflowCalls = {
   setTag: post("runs/set-tag"),
   deleteTag: post("runs/delete-tag"),
   metricHistory: get("metrics/get-history"),
+  // The pages of MLflow and its comparison of runs use these.
+  historyBulk: get("metrics/get-history-bulk"),
+  historyBulkInterval: get("metrics/get-history-bulk-interval"),
+  searchDatasets: reads(["POST"], "experiments/search-datasets"),
   createModel: post("registered-models/create"),
   getModel: get("registered-models/get"),
   renameModel: post("registered-models/rename"),
   updateModel: writes("PATCH", "registered-models/update"),
   deleteModel: writes("DELETE", "registered-models/delete"),
   searchModels: get("registered-models/search"),
+  // A call of MLflow 1.
+  listModels: get("registered-models/list"),
   latestVersions: reads(["GET", "POST"], "registered-models/get-latest-versions"),
   setModelTag: post("registered-models/set-tag"),
   deleteModelTag: writes("DELETE", "registered-models/delete-tag"),

@@ -9,6 +9,8 @@ export interface Expression {
   readonly sql: string;
   readonly parameters: readonly (string | number)[];
   readonly kind: "text" | "number";
+  /** For one of several values: the query of its rows, which ends in WHERE. The comparison holds if it does for any of them. */
+  readonly anyOf?: string;
 }
 
 /** The expression for an identifier such as `metrics.loss`; `null`: it cannot be searched. */
@@ -112,6 +114,11 @@ class FilterReader {
 
   condition(): Condition {
     const left = this.identifier();
+    const { sql, parameters } = this.#comparison(left);
+    return left.anyOf === undefined ? { sql, parameters } : { sql: `EXISTS (${left.anyOf} ${sql})`, parameters };
+  }
+
+  #comparison(left: Expression): Condition {
     const isNegated = this.takes("NOT");
     if (this.takes("IN")) return this.#list(left, isNegated);
     if (isNegated) throw invalid("Invalid filter: expected IN after NOT.");
@@ -163,6 +170,7 @@ export function orderSql(texts: readonly string[], target: FilterTarget, last: s
   const parts = texts.map((text) => {
     const reader = new FilterReader(text, target);
     const expression = reader.identifier();
+    if (expression.anyOf !== undefined) throw invalid(`Invalid order ${quoted(text)}: a run has several data sets.`);
     const direction = reader.takes("DESC") ? "DESC" : "ASC";
     if (direction === "ASC") reader.takes("ASC");
     if (!reader.isAtEnd) throw invalid(`Invalid order ${quoted(text)}: expected a name, and ASC or DESC.`);

@@ -8,6 +8,7 @@ import { ModelVersions } from "./model-versions.ts";
 import { RegisteredModels } from "./registered-models.ts";
 import { RunData } from "./run-data.ts";
 import type { AttemptPoints } from "./run-data.ts";
+import { RunQueries } from "./run-queries.ts";
 import { Runs } from "./runs.ts";
 
 type Handler = (fields: Fields, context: CallContext) => object;
@@ -27,14 +28,13 @@ export function mlflowHandlers(
   return {
     createExperiment: (fields, context) => experiments.create(fields, context),
     searchExperiments: (fields) => experiments.search(fields),
-    listExperiments: (fields) => experiments.search(fields),
+    ...ofMlflow1(experiments, models),
     getExperiment: (fields) => experiments.get(fields),
     getExperimentByName: (fields) => experiments.getByName(fields),
     updateExperiment: (fields, context) => experiments.update(fields, context),
     deleteExperiment: (fields, context) => experiments.move(fields, "deleted", context),
     restoreExperiment: (fields, context) => experiments.move(fields, "active", context),
     setExperimentTag: (fields) => experiments.setTag(fields),
-    setExperimentTagWithoutSlash: (fields) => experiments.setTag(fields),
     deleteExperimentTag: (fields) => experiments.deleteTag(fields),
     createRun: (fields, context) => runs.create(fields, context),
     getRun: (fields) => runs.get(fields),
@@ -52,6 +52,7 @@ export function mlflowHandlers(
     setTag: (fields) => data.setTag(fields),
     deleteTag: (fields) => data.deleteTag(fields),
     metricHistory: (fields) => data.history(fields),
+    ...ofSeveralRuns(new RunQueries(database, runs)),
     createModel: (fields, context) => models.create(fields, context),
     getModel: (fields) => models.get(fields),
     renameModel: (fields, context) => models.rename(fields, context),
@@ -83,3 +84,21 @@ export function mlflowHandlers(
     logLoggedModelParams: (fields) => logged.logParams(fields),
   };
 }
+
+const ofSeveralRuns = (
+  queries: RunQueries,
+): Readonly<Record<"historyBulk" | "historyBulkInterval" | "searchDatasets", Handler>> => ({
+  historyBulk: (fields) => queries.historyBulk(fields),
+  historyBulkInterval: (fields) => queries.historyBulkInterval(fields),
+  searchDatasets: (fields) => queries.searchDatasets(fields),
+});
+
+/** Calls that later versions of MLflow have under another name, or not at all. */
+const ofMlflow1 = (
+  experiments: Experiments,
+  models: RegisteredModels,
+): Readonly<Record<"listExperiments" | "setExperimentTagWithoutSlash" | "listModels", Handler>> => ({
+  listExperiments: (fields) => experiments.search(fields),
+  setExperimentTagWithoutSlash: (fields) => experiments.setTag(fields),
+  listModels: (fields) => models.search(fields),
+});

@@ -100,3 +100,48 @@ it("refuses stages and versions that do not exist, and reads fractions without a
   const found = { experiment_ids: ["0"], filter: "metrics.loss < .5" };
   expect((await call("POST", "runs/search", found)).status).toBe(200);
 });
+
+it("answers questions about several runs, and filters runs by their data sets", async () => {
+  const experiment = (await call("POST", "experiments/create", { name: "several" })).body.experiment_id;
+  const ids: string[] = [];
+  for (const name of ["corpus", "eval"]) {
+    const { run } = (await call("POST", "runs/create", { experiment_id: experiment, run_name: name })).body;
+    const id = run.info.run_id as string;
+    ids.push(id);
+    const metrics = Array.from({ length: 100 }, (_, step) => ({ key: "loss", value: step, timestamp: step, step }));
+    await call("POST", "runs/log-batch", { run_id: id, metrics });
+    const inputs = ["corpus", name].map((each) => ({
+      tags: [{ key: "mlflow.data.context", value: each === "corpus" ? "training" : "validation" }],
+      dataset: { name: each, digest: "d1", source_type: "local", source: "{}" },
+    }));
+    await call("POST", "runs/log-inputs", { run_id: id, datasets: inputs });
+  }
+  const found = async (filter: string): Promise<unknown> => {
+    const { status, body } = await call("POST", "runs/search", { experiment_ids: [experiment], filter });
+    return status === 200 ? body.runs.map((each: { info: { run_name: string } }) => each.info.run_name) : status;
+  };
+  expect(await found("dataset.name = 'eval'")).toEqual(["eval"]);
+  expect(await found("datasets.name IN ('corpus', 'x') AND dataset.context = 'validation'")).toEqual(["eval"]);
+  expect(await found("dataset.digest LIKE 'd%' AND metrics.loss >= 99")).toHaveLength(2);
+  expect(await found("dataset.name = 'none'")).toEqual([]);
+  expect(await found("dataset.source = 'x'")).toBe(400);
+  const ordered = { experiment_ids: [experiment], order_by: ["dataset.name"] };
+  expect(await call("POST", "runs/search", ordered)).toMatchObject({ status: 400 });
+
+  const sampled = { run_ids: ids, metric_key: "loss", max_results: 10 };
+  const { metrics } = (await call("GET", "metrics/get-history-bulk-interval", sampled)).body;
+  const steps = metrics.filter((each: { run_id: string }) => each.run_id === ids[0]);
+  expect(steps.map(({ step }: { step: number }) => step)).toEqual([0, 20, 40, 60, 80, 99]);
+  const part = { ...sampled, start_step: 10, end_step: 12 };
+  expect((await call("GET", "metrics/get-history-bulk-interval", part)).body.metrics).toHaveLength(6);
+  const whole = { run_id: ids, metric_key: "loss", max_results: 150 };
+  expect((await call("GET", "metrics/get-history-bulk", whole)).body.metrics).toHaveLength(150);
+  for (const wrong of [{ metric_key: "loss" }, { ...part, end_step: 1 }, { ...sampled, start_step: 1 }])
+    expect(await call("GET", "metrics/get-history-bulk-interval", wrong)).toMatchObject({ status: 400 });
+  const summaries = (await call("POST", "experiments/search-datasets", { experiment_ids: [experiment] })).body;
+  expect(summaries.dataset_summaries).toEqual([
+    { experiment_id: experiment, name: "corpus", digest: "d1", context: "training" },
+    { experiment_id: experiment, name: "eval", digest: "d1", context: "validation" },
+  ]);
+  expect((await call("GET", "registered-models/list")).status).toBe(200);
+});

@@ -6,7 +6,7 @@ import type { Experiments } from "./experiments.ts";
 import { quoted } from "./fields.ts";
 import type { Fields } from "./fields.ts";
 import { attribute, filterSql, orderSql } from "./filter.ts";
-import type { Columns, FilterTarget } from "./filter.ts";
+import type { Columns, Expression, FilterTarget } from "./filter.ts";
 import type { MlflowDatabase, Row } from "./mlflow-database.ts";
 import { invalid, missing } from "./mlflow-error.ts";
 import { pageOf } from "./page.ts";
@@ -42,7 +42,22 @@ const children: readonly (readonly [entity: RegExp, table: string, kind: "text" 
   [/^tags?$/, "run_tag", "text"],
 ];
 
+/** Data sets of a run. The context is a tag of the input. */
+const datasetColumns: Readonly<Record<string, string>> = {
+  name: "i.name",
+  digest: "i.digest",
+  context:
+    "SELECT json_extract(t.value, '$.value') FROM json_each(i.document, '$.tags') t WHERE json_extract(t.value, '$.key') = 'mlflow.data.context'",
+};
+
+function datasetOf(key: string): Expression | null {
+  const sql = Object.hasOwn(datasetColumns, key) ? datasetColumns[key] : undefined;
+  const anyOf = "SELECT 1 FROM input i WHERE i.owner = r.number AND";
+  return sql === undefined ? null : { sql, parameters: [], kind: "text", anyOf };
+}
+
 const target: FilterTarget = (entity, key) => {
+  if (/^datasets?$/.test(entity)) return datasetOf(key);
   const child = children.find(([name]) => name.test(entity));
   if (child !== undefined) {
     const sql = `SELECT value FROM ${child[1]} c WHERE c.owner = r.number AND c.key = ?`;

@@ -8,6 +8,9 @@ import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 /** Time in ms for which a reading must be beyond its threshold, if a trigger states none. */
 export const METRIC_FOR_MS = 600_000;
 
+/** Readings are kept for 30 days: a longer time could never pass with readings that are known to be beyond the threshold. */
+export const METRIC_FOR_MS_MAX = 28 * 86_400_000;
+
 const SUBJECT = /^(?:fleet|(?:pool|team|node|endpoint):[^\s:]{1,200})$/;
 const METRIC = /^[A-Za-z_:][\w:]{0,127}$/;
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,9})?$/;
@@ -22,7 +25,7 @@ const threshold = z.object({
 type Threshold = z.output<typeof threshold>;
 
 export const metricTrigger = threshold
-  .extend({ kind: z.literal("metric"), forMs: limits.integer(1, limits.DURATION_MS_MAX) })
+  .extend({ kind: z.literal("metric"), forMs: limits.integer(1, METRIC_FOR_MS_MAX) })
   .strict();
 
 const form = "a subject, a metric and a threshold, like endpoint:chat ttftMs > 800";

@@ -29,7 +29,7 @@ import {
 import { DEFAULT_TEAM } from "../default-team.ts";
 import { workloadProblems } from "../workload/workload-problems.ts";
 import { conditions, forEach } from "./conditions.ts";
-import { METRIC_FOR_MS, metricThreshold, metricTrigger } from "./metric-trigger.ts";
+import { METRIC_FOR_MS, METRIC_FOR_MS_MAX, metricThreshold, metricTrigger } from "./metric-trigger.ts";
 
 const stepName = notation.name(names.stepName);
 const stepNames = (noun: string, example: string, max: number) =>
@@ -154,7 +154,7 @@ const clockTrigger = z.strictObject({
   times: scheduleTimes,
   concurrency: z.enum(["allow", "forbid", "replace"]),
 });
-const triggerDuration = notation.duration(1, limits.DURATION_MS_MAX);
+const triggerDuration = notation.duration(1, METRIC_FOR_MS_MAX);
 
 const pipelineTrigger = z
   .discriminatedUnion("kind", [
@@ -200,7 +200,7 @@ const trigger = record(
       otherwise: "none",
     }),
     for: optional(triggerDuration, {
-      description: "Time for which `metric` must have been beyond its threshold.",
+      description: "Time for which `metric` must have been beyond its threshold, at most 28 days.",
       examples: ["15m"],
       otherwise: "`10m`",
     }),
