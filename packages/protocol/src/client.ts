@@ -9,6 +9,7 @@ import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { Costs, CostsParameters } from "./cost.ts";
 import type { Offers, OffersParameters } from "./offers.ts";
+import type { DriftCheck, RemediationList, RemediationRun, RemediationRunList } from "./remediation.ts";
 import type { Drill, DrillForecast, DrillList, DrillRequestInput } from "./drill.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
@@ -423,6 +424,13 @@ export interface HeadroomClient {
   getDrill(id: string, options?: CallOptions): Promise<Drill>;
   /** Ends a drill now. */
   cancelDrill(id: string, options?: CommandOptions): Promise<Drill>;
+  listRemediations(options?: CallOptions): Promise<RemediationList>;
+  /** Reads the facts of all nodes of a remediation now. */
+  checkRemediation(name: string, options?: CommandOptions): Promise<DriftCheck>;
+  listRemediationRuns(options?: CallOptions): Promise<RemediationRunList>;
+  getRemediationRun(id: string, options?: CallOptions): Promise<RemediationRun>;
+  /** Changes no further node. */
+  cancelRemediationRun(id: string, options?: CommandOptions): Promise<RemediationRun>;
   /** The stored capacity plan, or nulls. */
   plan(options?: CallOptions): Promise<StoredPlan>;
   /** Solves a plan, which takes seconds, and stores it. With `dryRun` nothing is stored. */

@@ -13,6 +13,13 @@ function modelCalls(http: Http): Pick<HeadroomClient, "declareModel" | "predicti
   };
 }
 
+type RemediationCalls =
+  | "listRemediations"
+  | "checkRemediation"
+  | "listRemediationRuns"
+  | "getRemediationRun"
+  | "cancelRemediationRun";
+
 type DrillCalls = "forecastDrill" | "startDrill" | "listDrills" | "getDrill" | "cancelDrill";
 
 function drillCalls(http: Http): Pick<HeadroomClient, DrillCalls> {
@@ -26,12 +33,24 @@ function drillCalls(http: Http): Pick<HeadroomClient, DrillCalls> {
   };
 }
 
-type PlanningCalls = DrillCalls | "size" | "costs" | "offers" | "plan" | "storePlan";
+function remediationCalls(http: Http): Pick<HeadroomClient, RemediationCalls> {
+  const o = operations;
+  return {
+    listRemediations: (options) => http.call(o.listRemediations, { options }),
+    checkRemediation: (name, options) => http.call(o.checkRemediation, { params: { name }, options }),
+    listRemediationRuns: (options) => http.call(o.listRemediationRuns, { options }),
+    getRemediationRun: (id, options) => http.call(o.getRemediationRun, { params: { id }, options }),
+    cancelRemediationRun: (id, options) => http.call(o.cancelRemediationRun, { params: { id }, options }),
+  };
+}
+
+type PlanningCalls = RemediationCalls | DrillCalls | "size" | "costs" | "offers" | "plan" | "storePlan";
 
 function planningCalls(http: Http): Pick<HeadroomClient, PlanningCalls> {
   const o = operations;
   return {
     ...drillCalls(http),
+    ...remediationCalls(http),
     size: (body, options) => http.call(o.size, { body, options }),
     costs: (query, options) => http.call(o.costs, { query: { ...query }, options }),
     offers: (query, options) => http.call(o.offers, { query: { ...query }, options }),

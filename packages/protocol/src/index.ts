@@ -20,6 +20,7 @@ export * from "./capacity-history.ts";
 export * from "./cost.ts";
 export { offers, offersQuery, type Offers, type OffersParameters, type OffersQuery } from "./offers.ts";
 export * from "./drill.ts";
+export * from "./remediation.ts";
 export * from "./series.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";

@@ -24,6 +24,7 @@ import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
 import { artifactOperations } from "./artifact-operations.ts";
 import { drillOperations } from "./drill-operations.ts";
+import { remediationOperations } from "./remediation-operations.ts";
 import { incidentOperations } from "./incident-operations.ts";
 import { orderOperations } from "./order-operations.ts";
 import { seriesQuery, subjectSeries } from "./series.ts";
@@ -223,6 +224,7 @@ export const operations = {
   ...orderOperations,
   ...incidentOperations,
   ...drillOperations,
+  ...remediationOperations,
   ...artifactOperations,
   ...endpointOperations,
   ...executorOperations,

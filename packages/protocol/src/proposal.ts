@@ -15,6 +15,7 @@ const proposalKinds = [
   "request",
   "order",
   "advice",
+  "remediate",
 ] as const;
 export const proposalKind = z.enum(proposalKinds);
 
@@ -35,6 +36,13 @@ export const proposalPhase = z.enum(proposalPhases).meta({
   description:
     "`advised`, `simulated`, `approved`, `acted` and `scored` follow each other. The other phases end a proposal whose change is not made.",
 });
+
+export const remediationName = z
+  .string()
+  .regex(/^[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?$/, "must be lower-case letters, digits, dots and dashes");
+
+/** Most nodes of one remediation. */
+export const REMEDIATED_NODES_MAX = 2_000;
 
 const amountChanges = z
   .record(names.acceleratorType, z.number().min(0).max(limits.AMOUNT_MAX).nullable())
@@ -91,6 +99,11 @@ const adviceChange = {
   about: names.reason.min(1).meta({ description: "Subject of the advice, such as a scaling trigger." }),
   text: names.reason.min(1).meta({ description: "The step that people take outside the control plane." }),
 };
+const remediateChange = {
+  kind: z.literal("remediate"),
+  remediation: remediationName.meta({ description: "Name of a document in remediations.yaml." }),
+  nodeIds: z.array(opaqueId).min(1).max(REMEDIATED_NODES_MAX),
+};
 
 /** The change as the journal has it. */
 export const recordedProposedChange = z
@@ -105,6 +118,7 @@ export const recordedProposedChange = z
     z.object(requestChange),
     z.object(orderDraft),
     z.object(adviceChange),
+    z.object({ ...remediateChange, digest: z.string() }),
   ])
   .meta({ id: "ProposedChange" });
 
@@ -120,6 +134,7 @@ const proposedChange = z
     z.strictObject(requestChange),
     z.strictObject(orderDraft),
     z.strictObject(adviceChange),
+    z.strictObject(remediateChange),
   ])
   .meta({ id: "ProposedChangeRequest" });
 
@@ -243,7 +258,8 @@ const ruleFields = {
   expiresAfterMs: integer(60_000, limits.DURATION_MS_MAX),
   perHourMax: integer(0, 1_000).meta({ description: "The most changes of this kind within any hour." }),
   poolPercentPerHourMax: integer(0, 100).meta({
-    description: "The most nodes of a pool, in percent, that are drained within any hour; one node at least.",
+    description:
+      "The most nodes of a pool, in percent, that are drained, or changed by remediations, within any hour; one node at least.",
   }),
 };
 

@@ -32,6 +32,7 @@ import { MetricSourceService } from "../src/metric-sources/metric-source-service
 import { MetricTriggers } from "../src/metric-sources/metric-triggers.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { StoreService } from "../src/stores/store-service.ts";
+import { RemediationService } from "../src/remediations/remediation-service.ts";
 import { RemedyService } from "../src/remedies/remedy-service.ts";
 import { IncidentService } from "../src/incidents/incident-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
@@ -80,6 +81,7 @@ const incidents = new IncidentService({
   announce: async () => {},
 });
 const forecast = new ForecastService({ driver, nowMs: () => Date.now() });
+const remediations = new RemediationService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() });
 const plane = {
   driver,
   telemetry,
@@ -139,7 +141,8 @@ const plane = {
   gateway: new GatewayReader(null),
   incidents,
   drills: new DrillService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() }),
-  remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs: () => Date.now() }),
+  remediations,
+  remedies: new RemedyService({ driver, incidents, telemetry, forecast, remediations, log, nowMs: () => Date.now() }),
   metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
   metricTriggers: new MetricTriggers({ home: config.home, driver, telemetry, log, nowMs: () => Date.now() }),
   autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),

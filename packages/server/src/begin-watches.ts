@@ -32,6 +32,7 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
     metricSourceService,
     metricTriggers,
     remedies,
+    remediations,
     storeService,
     triggers,
     log,
@@ -42,6 +43,7 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
   metricSourceService.start();
   metricTriggers.start();
   remedies.start();
+  remediations.start();
   triggers.start();
   const adoption = new AdoptionService({ driver, executors: plane.executors, forecast: plane.forecast, log });
   adoption.start();

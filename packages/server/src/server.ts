@@ -59,6 +59,7 @@ import { ExecSessions } from "./exec/exec-sessions.ts";
 import { reportCurves } from "./mlflow/attempt-curves.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
+import { RemediationService } from "./remediations/remediation-service.ts";
 import { DrillService } from "./drills/drill-service.ts";
 import { CostService } from "./costs/cost-service.ts";
 import { OfferService } from "./offers/offer-service.ts";
@@ -290,6 +291,20 @@ function measuredRunService(
   });
 }
 
+const acceleratorSampler = (
+  { readingsEveryMs: everyMs }: ControlPlaneOptions,
+  { driver, telemetry, executors, log }: Opened,
+  nowMs: () => number,
+): AcceleratorSampler =>
+  new AcceleratorSampler({
+    driver,
+    telemetry,
+    executors: executors.executors,
+    log,
+    nowMs,
+    ...(everyMs === undefined ? {} : { everyMs }),
+  });
+
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { home, host, hostNames = [], readingsEveryMs } = options;
   const { driver, telemetry, executors, stores, token, log } = opened;
@@ -297,16 +312,10 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
   const tokens = new AccessTokens({ home, nowMs });
   const incidents = incidentService(options, opened, nowMs);
   const forecast = new ForecastService({ driver, nowMs });
+  const remediations = new RemediationService({ home, driver, forecast, log, nowMs });
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   const notificationChannels = (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []);
-  const accelerators = new AcceleratorSampler({
-    driver,
-    telemetry,
-    executors: executors.executors,
-    log,
-    nowMs,
-    ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
-  });
+  const accelerators = acceleratorSampler(options, opened, nowMs);
   const capacity = new CapacityService({
     home,
     driver,
@@ -336,10 +345,11 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     offers: new OfferService({ home, nowMs }),
     measuredRuns: measuredRunService(options, opened, nowMs),
     capacity,
-    triggers: openTriggerWatch(options, opened, { nowMs, capacity, forecast }),
+    triggers: openTriggerWatch(options, opened, { nowMs, capacity, forecast, remediations }),
     incidents,
     drills: new DrillService({ home, driver, forecast, log, nowMs }),
-    remedies: new RemedyService({ driver, incidents, telemetry, forecast, log, nowMs }),
+    remediations,
+    remedies: new RemedyService({ driver, incidents, telemetry, forecast, remediations, log, nowMs }),
     forecast,
     execs: new ExecSessions(),
     mlflow: new MlflowService({
@@ -392,6 +402,7 @@ function running({
     await stopWatches();
     await plane.metricTriggers.close();
     await plane.remedies.close();
+    await plane.remediations.close();
     await plane.incidents.close();
     await plane.drills.close();
     await notifier.close();

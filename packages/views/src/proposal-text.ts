@@ -78,6 +78,8 @@ export function proposedChangeText(change: ProposedChange, nameOf: (workloadId: 
       return orderChangeText(change.order);
     case "advice":
       return `${change.about}: ${change.text}`;
+    case "remediate":
+      return `Carry out remediation ${change.remediation} on ${nodesText(change.nodeIds)}, in waves`;
     case "request":
       return `Change the request of ${nameOf(change.workloadId)}: ${requestText(change)}`;
   }
@@ -90,6 +92,13 @@ function orderChangeText({ name, pool, nodeCount, arrival }: CapacityOrderDraft)
       : `on ${writeInstant(arrival.p50AtMs)}`;
   return `Plan order ${name} of ${plural(nodeCount, "node")} for pool ${pool}, expected ${expected}`;
 }
+
+const NODES_NAMED_MAX = 4;
+
+const nodesText = (ids: readonly string[]): string =>
+  ids.length <= NODES_NAMED_MAX
+    ? ids.join(", ")
+    : `${ids.slice(0, NODES_NAMED_MAX).join(", ")} and ${grouped(ids.length - NODES_NAMED_MAX)} more nodes`;
 
 function requestText({ walltimeMs, workers, minWorkers }: RequestChange): string {
   const texts = [
@@ -196,6 +205,6 @@ export function proposalEventSentence(event: WireProposalEvent): string {
 export function proposalRuleText({ kind, mode, ownApproval, perHourMax, poolPercentPerHourMax }: ProposalRule): string {
   const modes = { advise: "advice only", approve: "another user approves", automatic: "approved once simulated" };
   const own = mode === "approve" && ownApproval ? "any user approves, the proposer too" : modes[mode];
-  const pool = kind === "drain" ? `, ${poolPercentPerHourMax}% of a pool` : "";
+  const pool = kind === "drain" || kind === "remediate" ? `, ${poolPercentPerHourMax}% of a pool` : "";
   return `${own}; at most ${grouped(perHourMax)} an hour${pool}`;
 }

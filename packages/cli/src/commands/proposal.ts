@@ -21,6 +21,7 @@ const kinds = [
   "request",
   "order",
   "advice",
+  "remediate",
 ] as const;
 
 const listSubcommand = defineCommand<ListProposalsOptions>({
@@ -62,12 +63,12 @@ Examples:
   arguments: [
     {
       syntax: "<kind>",
-      description: "quota, priority, drain, defragment, resume, restart, spares, request, order or advice",
+      description: "quota, priority, drain, defragment, resume, restart, spares, request, order, advice or remediate",
       complete: kinds,
     },
     {
       syntax: "[name]",
-      description: "the team, workload id, node, pool, new order or subject that the change is about",
+      description: "the team, workload id, node, pool, new order, remediation or subject that the change is about",
     },
   ],
   options: [
@@ -96,7 +97,10 @@ Examples:
     { flags: "--workers <count>", description: "of request: new number of workers (default: as it is)" },
     { flags: "--min-workers <count>", description: "of request: new minimum of an elastic gang (default: as it is)" },
     { flags: "--pool <pool>", description: "of order: pool of the nodes (required for it)" },
-    { flags: "--nodes <count>", description: "of order: number of nodes (required for it)" },
+    {
+      flags: "--nodes <nodes>",
+      description: "of order: their number; of remediate: their names, like n7,n8 (required)",
+    },
     {
       flags: "--lead-time <p50..p95>",
       description: "of order: time to arrival, like 8w..12w (required for it)",
@@ -136,7 +140,7 @@ Examples:
     {
       syntax: "[kind]",
       description:
-        "quota, priority, drain, defragment, resume, restart, spares, request, order or advice (default: all)",
+        "quota, priority, drain, defragment, resume, restart, spares, request, order, advice or remediate (default: all)",
       complete: kinds,
     },
   ],

@@ -34,6 +34,7 @@ export const proposalKindNames = [
   "request",
   "order",
   "advice",
+  "remediate",
 ] as const;
 
 /** The change by its kind, the name that follows it, and the options of the kind. */
@@ -68,6 +69,12 @@ export async function changeOf(kind: string, name: string | undefined, options: 
         pool: named(name, "spares h100 --spares 2"),
         hotSpares: wholeNumber(options.spares ?? "", "--spares"),
       };
+    case "remediate":
+      return {
+        kind: "remediate",
+        remediation: named(name, "remediate nccl-2.21 --nodes gpu07,gpu08"),
+        nodeIds: nodesOf(options.nodes),
+      };
     case "request":
       return requestChange(named(name, "request w12 --walltime 4h"), options);
     case "order":
@@ -96,6 +103,12 @@ async function orderChange(name: string, options: ChangeOptions): Promise<Change
 
 function refuse(message: string): never {
   throw new CliError(message, exitCode.usage);
+}
+
+export function nodesOf(text: string | undefined): string[] {
+  const nodes = [...new Set((text ?? "").split(",").filter((name) => name !== ""))];
+  if (nodes.length > 0) return nodes;
+  throw new CliError("state the nodes: --nodes gpu07,gpu08", exitCode.usage);
 }
 
 function named(name: string | undefined, example: string): string {

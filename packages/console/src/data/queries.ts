@@ -186,6 +186,20 @@ export const fleetHealthQuery = (client: HeadroomClient) =>
     refetchInterval: CHANGES_EVERY_MS,
   });
 
+export const remediationsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "remediations"],
+    queryFn: ({ signal }) => client.listRemediations({ signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
+export const remediationRunsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "remediationRuns"],
+    queryFn: ({ signal }) => client.listRemediationRuns({ signal }),
+    refetchInterval: CHANGES_EVERY_MS,
+  });
+
 export const incidentsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["health", "incidents"],

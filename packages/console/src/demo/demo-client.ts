@@ -24,6 +24,7 @@ import type {
 import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
+import { remediationReading } from "./remediation-client.ts";
 import { answerDrill, answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
@@ -108,6 +109,7 @@ const unsupported: Pick<
   | "listDrills"
   | "getDrill"
   | "cancelDrill"
+  | keyof typeof remediationReading
   | "declareModel"
   | "predictions"
   | "fleetPredictions"
@@ -133,6 +135,7 @@ const unsupported: Pick<
     Promise.reject(refuse("notSupported", "The demo has no nodes to take from work. Simulate the drill.")),
   listDrills: () => Promise.resolve({ items: [] }),
   getDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
+  ...remediationReading,
   cancelDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
   declareModel: () => Promise.reject(refuse("notSupported", "Simulated work trains no model.")),
   predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),

@@ -9,7 +9,7 @@ import {
   isProposalOpen,
   unreachable,
 } from "@headroom/model";
-import type { Command, Proposal, ProposedChange, Rejection, TeamName } from "@headroom/model";
+import type { Command, NodeId, Proposal, ProposedChange, Rejection, TeamName } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
 import type { ReadonlyState } from "../state/state.ts";
@@ -36,7 +36,7 @@ export function createProposal(batch: Batch, command: ProposalCommandOf<"createP
   const { expiresAfterMs } = proposalRuleOf(state, change.kind);
   const named = agent === undefined ? {} : { agent };
   const spec = { id, change, team: teamOfChange(state, change), actor, ...named, reason, ground };
-  batch.emit({ kind: "proposalCreated", version: 3, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
+  batch.emit({ kind: "proposalCreated", version: 4, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
   return done({ kind: "proposalSet", id, phase: "advised" });
 }
 
@@ -70,6 +70,7 @@ export function changeRefusal(world: World, change: ProposedChange, nowMs: numbe
   const { state } = world;
   if (change.kind === "quota" && !state.teams.has(change.team)) return { code: "unknownTeam", team: change.team };
   if (change.kind === "spares" && !state.pools.has(change.pool)) return { code: "unknownPool", pool: change.pool };
+  if (change.kind === "remediate") return absentNode(state, change.nodeIds);
   const body = commandOfChange(state, change);
   if (body === null) return null;
   if (body.kind === "drainNode" || body.kind === "resumeNode")
@@ -84,6 +85,11 @@ export function changeRefusal(world: World, change: ProposedChange, nowMs: numbe
 function orderRefusal(world: World, { order }: Extract<ChangeCommandBody, { readonly kind: "createCapacityOrder" }>) {
   const decision = planCreation(world.state, { order, phase: "planned" });
   return decision.kind === "refused" ? decision.rejection : null;
+}
+
+function absentNode({ nodes }: ReadonlyState, ids: readonly NodeId[]): Rejection | null {
+  const nodeId = ids.find((id) => !nodes.has(id));
+  return nodeId === undefined ? null : { code: "unknownNode", nodeId };
 }
 
 export function simulateProposal(batch: Batch, { id, effect }: ProposalCommandOf<"simulateProposal">): Decision {
@@ -136,6 +142,6 @@ export function approvalRefusal(
 
 export function setProposalRule(batch: Batch, { rule, actor }: ProposalCommandOf<"setProposalRule">): Decision {
   if (canonicalJson(proposalRuleOf(batch.world.state, rule.kind)) !== canonicalJson(rule))
-    batch.emit({ kind: "proposalRuleSet", version: 3, atMs: batch.nowMs, rule, actor });
+    batch.emit({ kind: "proposalRuleSet", version: 4, atMs: batch.nowMs, rule, actor });
   return done({ kind: "proposalRuleSet", of: rule.kind });
 }

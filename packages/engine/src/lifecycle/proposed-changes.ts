@@ -21,7 +21,10 @@ export type ChangeCommandBody = {
   >;
 }[ChangeCommandKind];
 
-/** `null`: the team or the pool does not exist, the change is a phase of the round (`defragment`), or it is advice. */
+/**
+ * `null`: the team or the pool does not exist, the change is a phase of the round (`defragment`), it is advice, or it is made
+ * outside the engine (`remediate`).
+ */
 export function commandOfChange(
   { teams, pools }: Pick<ReadonlyState, "teams" | "pools">,
   change: ProposedChange,
@@ -38,6 +41,7 @@ export function commandOfChange(
       return { kind: "drainNode", nodeId: change.nodeId, running: change.running };
     case "defragment":
     case "advice":
+    case "remediate":
       return null;
     case "order":
       return { kind: "createCapacityOrder", order: change.order, phase: "planned", reason: "proposed" };

@@ -7,6 +7,7 @@ import {
   artifactKey,
   isLaterProposalKind,
   isPlanningProposalKind,
+  isRemediationKind,
   isWaiting,
   InvariantError,
   jsonBytes,
@@ -24,7 +25,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 24;
+const SNAPSHOT_FORMAT = 25;
+
+/** The format of a state without proposals to remediate nodes. */
+const FORMAT_WITHOUT_REMEDIATIONS = 24;
 
 /** The format of a state in which no node has reported inputs in its cache. */
 const FORMAT_WITHOUT_CACHES = 23;
@@ -87,7 +91,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasCaches(state)) return SNAPSHOT_FORMAT;
+  if (hasRemediations(state)) return SNAPSHOT_FORMAT;
+  if (hasCaches(state)) return FORMAT_WITHOUT_REMEDIATIONS;
   if (hasPlanningProposals(state)) return FORMAT_WITHOUT_CACHES;
   if (hasTrigger(state, "metric")) return FORMAT_WITHOUT_ADVICE;
   if (hasImages(state)) return FORMAT_WITHOUT_METRICS;
@@ -123,6 +128,12 @@ const hasOrderIds = ({ capacityOrders }: State): boolean =>
   [...capacityOrders.values()].some(
     ({ automatic }) => automatic?.requestId !== undefined || automatic?.missingCount !== undefined,
   );
+
+function hasRemediations({ proposals, proposalRules }: State): boolean {
+  for (const { change } of proposals.values()) if (isRemediationKind(change.kind)) return true;
+  for (const kind of proposalRules.keys()) if (isRemediationKind(kind)) return true;
+  return false;
+}
 
 function hasRemedies({ proposals, proposalRules, attempts }: State): boolean {
   for (const { change } of proposals.values()) if (isLaterProposalKind(change.kind)) return true;

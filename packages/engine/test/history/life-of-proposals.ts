@@ -38,6 +38,7 @@ export function beginProposals(drive: Drive): void {
   propose(drive, drain("n192"));
   const advice = { kind: "advice", about: "trigger busy", text: "ask for quotes" } as const;
   drive.receive(command({ kind: "createProposal", change: advice, reason: "use is at 93%", ground: [] }));
+  propose(drive, { kind: "remediate", remediation: "nccl", digest: "0f3a", nodeIds: [nodeId("n192")] });
   const priority = { kind: "priority", workloadId: larger.id, priority: 9 } as const;
   drive.receive(command({ kind: "createProposal", change: priority, reason: "demo", ground: [] }));
 }
@@ -74,6 +75,7 @@ function remedy(drive: Drive): void {
     { kind: "request", workloadId, walltimeMs: 60_000 },
     { kind: "restart", workloadId },
     { kind: "order", order },
+    { kind: "remediate", remediation: "nccl", digest: "0f3a", nodeIds: [nodeId("n191"), nodeId("n192")] },
   ];
   for (const change of changes) drive.receive({ ...decide(propose(drive, change), "approve"), ...lead });
   drive.receive(exited(`${workloadId}.1`, { kind: "signalled", worker: 0, signal: "SIGTERM" }));

@@ -4,9 +4,9 @@ import type { ProposalGround, ProposedChange, TeamName } from "@headroom/model";
 /**
  * `fault`: a node reported critical faults. `repeatedLoss`: a node was lost again and again. `stall`: a workload reports no
  * progress any more. `spares`: a pool loses more nodes at a time than it has hot spares. `walltime`: work requests far
- * more time than similar work took.
+ * more time than similar work took. `drift`: nodes differ from the facts that a remediation document states.
  */
-export const FINDING_KINDS = ["fault", "repeatedLoss", "stall", "spares", "walltime"] as const;
+export const FINDING_KINDS = ["fault", "repeatedLoss", "stall", "spares", "walltime", "drift"] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
 export interface Finding {

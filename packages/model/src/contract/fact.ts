@@ -23,8 +23,8 @@ const CHANGED_VERSIONS = {
   checkpointWaitEnded: 2,
   capacityOrderDecided: 2,
   capacityOrderFailed: 2,
-  proposalCreated: 3,
-  proposalRuleSet: 3,
+  proposalCreated: 4,
+  proposalRuleSet: 4,
 } as const;
 
 export interface Fact<Kind extends string> {

@@ -17,6 +17,7 @@ export const PROPOSAL_KINDS = [
   "request",
   "order",
   "advice",
+  "remediate",
 ] as const;
 export type ProposalKind = (typeof PROPOSAL_KINDS)[number];
 
@@ -48,7 +49,19 @@ export type ProposedChange =
   /** A capacity order is recorded in phase `planned`. It buys nothing: a person places it with the supplier. */
   | { readonly kind: "order"; readonly order: CapacityOrderDraft }
   /** A step that people take outside the control plane. Approving it acknowledges it and changes nothing. */
-  | { readonly kind: "advice"; readonly about: string; readonly text: string };
+  | { readonly kind: "advice"; readonly about: string; readonly text: string }
+  | RemediateChange;
+
+/**
+ * A remediation document of the operator is carried out on the nodes, in waves outside the engine. `digest` is that of the
+ * document, so that what is carried out is what was approved.
+ */
+export interface RemediateChange {
+  readonly kind: "remediate";
+  readonly remediation: string;
+  readonly digest: string;
+  readonly nodeIds: readonly NodeId[];
+}
 
 /** Other amounts that a workload requests. Absent fields stay as they are. */
 export interface RequestChange {
@@ -59,6 +72,9 @@ export interface RequestChange {
 
 /** Kinds that came with version 2 of `proposalCreated`. A snapshot that has one has a newer format. */
 const LATER_KINDS: ReadonlySet<ProposalKind> = new Set(["resume", "restart", "spares", "request"]);
+
+/** The kind that came with version 4 of `proposalCreated`. */
+export const isRemediationKind = (kind: ProposalKind): boolean => kind === "remediate";
 
 export const isLaterProposalKind = (kind: ProposalKind): boolean => LATER_KINDS.has(kind);
 
@@ -171,7 +187,7 @@ export interface ProposalRule {
   readonly expiresAfterMs: number;
   /** Budget of change: the most proposals of this kind that are acted on within any hour. */
   readonly perHourMax: number;
-  /** The most nodes of a pool that `drain` proposals take within any hour, in percent; one node at least. */
+  /** The most nodes of a pool that `drain` proposals take, or remediations change, within any hour, in percent; one node at least. */
   readonly poolPercentPerHourMax: number;
 }
 
@@ -199,6 +215,7 @@ export const usualProposalRules: Readonly<Record<ProposalKind, ProposalRule>> = 
   request: rule("request", 7 * DAY_MS, 60),
   order: rule("order", 30 * DAY_MS, 4),
   advice: { ...rule("advice", 30 * DAY_MS, 60), mode: "advise" },
+  remediate: rule("remediate", 7 * DAY_MS, 4),
 };
 
 export const isProposalOpen = ({ phase }: Pick<Proposal, "phase">): boolean =>

@@ -17,6 +17,7 @@ import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { ExecSessions } from "../exec/exec-sessions.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
+import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { RemedyService } from "../remedies/remedy-service.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
 import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
@@ -52,6 +53,7 @@ export interface ControlPlane {
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;
   readonly drills: DrillService;
+  readonly remediations: RemediationService;
   readonly remedies: RemedyService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;

@@ -86,6 +86,7 @@ import {
   withdrawProposal,
 } from "./proposals.ts";
 import { pipelineHandlers } from "./pipelines.ts";
+import { remediationHandlers } from "./remediations.ts";
 import { cancelDrill, forecastDrill, getDrill, listDrills, startDrill } from "./drills.ts";
 import { annotateIncident, fleetHealth, getIncident, listFindings, listIncidents, reportFaults } from "./incidents.ts";
 import { removePool, removeSite } from "./remove-fleet.ts";
@@ -328,6 +329,7 @@ export const handlers: Handlers = {
   listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
   getCapacityOrder: (plane, { params: { name } }) =>
     found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),
+  ...remediationHandlers,
   forecastDrill,
   startDrill,
   listDrills,

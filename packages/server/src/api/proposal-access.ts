@@ -88,6 +88,7 @@ export function ofProposed(
     case "spares":
     case "order":
     case "advice":
+    case "remediate":
       return [ofFleet(permission, principal, change.kind)];
   }
 }

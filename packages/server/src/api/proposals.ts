@@ -29,7 +29,10 @@ export const getProposal = (
  */
 export async function createProposal(plane: ControlPlane, call: Call<"createProposal">, gone: Gone): Promise<Proposal> {
   const { change: asked, reason, ground, agent } = call.body;
-  const change = await plane.driver.read((engine) => engineChange(engine, asked, catalogue));
+  const change =
+    asked.kind === "remediate"
+      ? await plane.remediations.proposed(asked.remediation, asked.nodeIds)
+      : await plane.driver.read((engine) => engineChange(engine, asked, catalogue));
   const wanted = { kind: "createProposal", change, reason, ground: engineGround(ground), agent } as const;
   const { id } = await command(plane, call, wanted, "proposalSet");
   const { phase } = await shown(plane, id, call.principal);

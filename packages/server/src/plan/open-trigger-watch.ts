@@ -5,6 +5,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import { triggerMessage } from "../notifications/message.ts";
 import type { Notifier } from "../notifications/notifier.ts";
+import type { EffectParts } from "../remedies/proposal-effect.ts";
 import { TriggerProposals } from "./trigger-proposals.ts";
 import { TriggerWatch, queueAgeHours } from "./trigger-watch.ts";
 
@@ -18,12 +19,13 @@ interface TriggerServices {
   readonly nowMs: () => number;
   readonly capacity: CapacityService;
   readonly forecast: ForecastService;
+  readonly remediations: EffectParts["remediations"];
 }
 
 export function openTriggerWatch(
   { home, triggersEveryMs: everyMs }: { readonly home: string; readonly triggersEveryMs?: number },
   { driver, notifier, log }: TriggerSources,
-  { nowMs, capacity, forecast }: TriggerServices,
+  { nowMs, capacity, forecast, remediations }: TriggerServices,
 ): TriggerWatch {
   return new TriggerWatch({
     home,
@@ -32,7 +34,7 @@ export function openTriggerWatch(
     everyMs,
     history: () => capacity.history,
     queueAgeHours: (atMs) => driver.read(({ state }) => queueAgeHours(state, atMs)),
-    proposals: new TriggerProposals({ driver, forecast, log, nowMs }),
+    proposals: new TriggerProposals({ driver, forecast, remediations, log, nowMs }),
     announce: async (sentence) => notifier.send(triggerMessage(sentence, driver.status().sequence, nowMs())),
   });
 }

@@ -1,18 +1,19 @@
 /** The simulated effect of a proposal, for people, agents and the remedy service alike. */
-import type { ProposalEffect } from "@headroom/model";
+import type { ProposalEffect, ProposedChange, RemediateChange } from "@headroom/model";
 import { ProblemError } from "@headroom/protocol";
 import { PROPOSAL_HORIZON_MS, effectOfDefragmentation, effectOfWhatIf, rejectionProblem } from "@headroom/views";
 import type { Driver } from "../driver/driver.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 
 export interface EffectParts {
+  readonly remediations: { drainsOf(change: RemediateChange): readonly ProposedChange[] };
   readonly driver: Pick<Driver, "read">;
   readonly forecast: Pick<ForecastService, "ask" | "whatIf">;
   nowMs(): number;
 }
 
 export async function effectOfProposal(
-  { driver, forecast, nowMs }: EffectParts,
+  { driver, forecast, remediations, nowMs }: EffectParts,
   id: string,
   { actor, gone }: { readonly actor: string; readonly gone: AbortSignal },
 ): Promise<ProposalEffect> {
@@ -24,6 +25,7 @@ export async function effectOfProposal(
   }
   const none = { loseNodes: [], addNodes: [], teams: [], policy: null };
   const question = { kind: "whatIf", horizonMs: PROPOSAL_HORIZON_MS, arrivals: "recorded" } as const;
-  const answer = await forecast.whatIf(() => ({ ...question, change: { ...none, proposed: [change] } }), actor, gone);
+  const proposed = change.kind === "remediate" ? remediations.drainsOf(change) : [change];
+  const answer = await forecast.whatIf(() => ({ ...question, change: { ...none, proposed } }), actor, gone);
   return effectOfWhatIf(answer, nowMs());
 }

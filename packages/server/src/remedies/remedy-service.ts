@@ -12,6 +12,7 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
+import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { slowFindings, watchedAttempts } from "./fleet-findings.ts";
 import { effectOfProposal } from "./proposal-effect.ts";
@@ -31,6 +32,7 @@ interface RemedyParts extends EffectParts {
   readonly driver: Pick<Driver, "read" | "command" | "status">;
   readonly incidents: Pick<IncidentService, "fold">;
   readonly telemetry: Pick<Telemetry, "newest">;
+  readonly remediations: EffectParts["remediations"] & Pick<RemediationService, "findings">;
   readonly log: DriverLog;
 }
 
@@ -98,7 +100,12 @@ export class RemedyService {
     }
     const attempts = watchedAttempts(engine.state, (id) => telemetry.newest.get(id));
     const stalled = this.#stalls.look(attempts, atMs);
-    this.#findings = [...nodeFindings(facts, engine.state.nodes, atMs), ...stalled, ...this.#slow];
+    this.#findings = [
+      ...nodeFindings(facts, engine.state.nodes, atMs),
+      ...stalled,
+      ...this.#slow,
+      ...this.#parts.remediations.findings(),
+    ];
     return dueOf(engine.state, this.#findings, attempts);
   }
 

@@ -52,6 +52,10 @@ function randomChange(luck: Luck, { nodes, pools, teams, workloads }: ReadonlySt
   if (kind === "spares")
     return pools.size === 0 ? null : { kind, pool: luck.pick([...pools.keys()]), hotSpares: luck.below(2) };
   if (kind === "resume") return nodes.size === 0 ? null : { kind, nodeId: luck.pick([...nodes.keys()]) };
+  if (kind === "remediate") {
+    if (nodes.size === 0) return null;
+    return { kind, remediation: "random", digest: "0", nodeIds: [luck.pick([...nodes.keys()])] };
+  }
   if (kind === "drain") {
     if (nodes.size === 0) return null;
     return { kind, nodeId: luck.pick([...nodes.keys()]), running: luck.pick<"wait" | "requeue">(["wait", "requeue"]) };

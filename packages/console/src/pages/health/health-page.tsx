@@ -12,6 +12,7 @@ import { Page, Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
+import { DriftPanel } from "./drift-panel.tsx";
 
 export function HealthPage(): ReactElement {
   const client = useClient();
@@ -39,6 +40,7 @@ export function HealthPage(): ReactElement {
                 </ul>
               </Panel>
             )}
+            <DriftPanel />
             <SetTable sets={data.sets} />
             {data.domains.length === 0 ? null : <DomainTable domains={data.domains} />}
           </div>

@@ -10,6 +10,8 @@ export interface CommandSetup {
   readonly env: Readonly<Record<string, string>>;
   /** Text for the standard input. Absent: it is empty. */
   readonly input?: string;
+  /** Ends the command when it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 export interface CommandOutput {
@@ -34,11 +36,15 @@ export function runCommand(file: string, args: readonly string[], setup: Command
     let complaint = "";
     const fail = (reason: string): void => {
       clearTimeout(timer);
+      setup.signal?.removeEventListener("abort", abort);
       endGroup(child.pid);
       child.stdout.destroy();
       child.stderr.destroy();
       reject(new OperationalError("executorUnreachable", `${file} ${reason}`, { retryable: true }));
     };
+    const abort = (): void => fail("was stopped");
+    if (setup.signal?.aborted === true) queueMicrotask(abort);
+    setup.signal?.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(() => fail(`did not answer within ${setup.timeoutMs} ms`), setup.timeoutMs);
     child.stdout.on("data", (piece: Buffer) => {
       size += piece.length;
@@ -52,6 +58,7 @@ export function runCommand(file: string, args: readonly string[], setup: Command
     child.once("close", (code, signal) => {
       if (code === null) return fail(`was ended by ${String(signal)}`);
       clearTimeout(timer);
+      setup.signal?.removeEventListener("abort", abort);
       return resolve({ code, stdout: Buffer.concat(pieces).toString("utf8"), stderr: complaint.trim() });
     });
   });
