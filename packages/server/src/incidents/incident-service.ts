@@ -2,7 +2,8 @@
  * Keeps the incidents up to date with the journal, stores them in a file of the state directory, and announces each
  * one once. A damaged or missing file is replaced: the fold begins again, with the whole journal if it is short.
  */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { IncidentFold } from "@headroom/health";
 import type { IncidentFacts } from "@headroom/health";
@@ -62,6 +63,8 @@ export class IncidentService {
   #waiting: readonly { readonly sequence: number; resolve(): void }[] = [];
   #following: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
+  /** The write in progress: one at a time, so that a slow disk holds up nothing else. */
+  #storing: Promise<void> | null = null;
 
   constructor(options: IncidentServiceOptions) {
     this.#options = options;
@@ -106,7 +109,8 @@ export class IncidentService {
     this.#closing.abort();
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#following;
-    if (this.#following !== null) this.#store();
+    await this.#storing;
+    if (this.#following !== null) await this.#store();
   }
 
   async #follow(): Promise<void> {
@@ -137,7 +141,7 @@ export class IncidentService {
       this.#hasUnstored ||
       fold.revision !== this.#storedRevision ||
       fold.sequence - this.#storedSequence > STORE_AFTER_EVENTS;
-    if (isDue && isChanged) this.#store();
+    if (isDue && isChanged) this.#storing ??= this.#store().finally(() => (this.#storing = null));
   }
 
   #announceAll(): void {
@@ -186,7 +190,7 @@ export class IncidentService {
       });
   }
 
-  #store(): void {
+  async #store(): Promise<void> {
     const { home, log } = this.#options;
     const { fold } = this;
     this.#storedRevision = fold.revision;
@@ -196,8 +200,8 @@ export class IncidentService {
     const file = path.join(home, FILE);
     try {
       const stored: Stored = { fold: fold.stored(), announced: [...this.#delivered] };
-      writeFileSync(`${file}.${process.pid}`, JSON.stringify(stored), { mode: 0o600 });
-      renameSync(`${file}.${process.pid}`, file);
+      await writeFile(`${file}.${process.pid}`, JSON.stringify(stored), { mode: 0o600 });
+      await rename(`${file}.${process.pid}`, file);
     } catch (error) {
       log.warn(`The incidents were not stored: ${error instanceof Error ? error.message : String(error)}`);
     }
