@@ -66,6 +66,28 @@ describe("proposals", () => {
     expect(await headroom("show", "w1", "--json")).toMatch(/"priority": 50/);
   });
 
+  it("of an agent are scored when the simulated starts took place", async () => {
+    const { token } = live.plane;
+    expect(await headroom("stop", "w1", "--yes")).not.toMatch(/^\d /);
+    const submit = (name: string, seconds: string): Promise<string> =>
+      headroom("run", "--name", name, "--gpus", "4", "--walltime", "60s", "--", "sleep", seconds);
+    for (const [name, seconds] of [
+      ["first", "6"],
+      ["second", "1"],
+      ["third", "1"],
+    ] as const)
+      await submit(name, seconds);
+    const third = "w4";
+    const change = { kind: "priority", workloadId: third, priority: 90 } as const;
+    const { text } = await agent(token ?? "", "createProposal", { change, reason: "demo" });
+    const { id, phase, effect } = JSON.parse(text) as ProposalAnswer;
+    expect([phase, effect.earlierCount]).toEqual(["simulated", 1]);
+    expect(await headroom("--user", "lead", "proposal", "approve", id)).toMatch(/approved +lead/);
+    await expect
+      .poll(() => headroom("proposal", "show", id), { timeout: 60_000, interval: 500 })
+      .toMatch(/is made and scored\. 2 of 2 expected starts took place/);
+  }, 120_000);
+
   it("say what is missing", async () => {
     expect(await headroom("proposal", "create", "quota", "default", "--limit", "accelerators=2")).toMatch(
       /^2 .*--reason/,
