@@ -99,7 +99,7 @@ describe("an agent", () => {
 
   it("stays within its bounds in fuzzed calls", async () => {
     const count =
-      process.env["HEADROOM_FUZZED_CALLS"] === undefined ? 200 : Number(process.env["HEADROOM_FUZZED_CALLS"]);
+      process.env["HEADROOM_FUZZED_CALLS"] === undefined ? 1_000 : Number(process.env["HEADROOM_FUZZED_CALLS"]);
     const { reached, calls, clock, textOf } = await connected();
     const names = [...Object.keys(operations), "", "__proto__", "constructor", "x".repeat(500)];
     const values = [
