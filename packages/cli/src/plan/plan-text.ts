@@ -37,7 +37,17 @@ export function planLines(context: CommandContext, plan: CapacityPlan): readonly
     ...pairLines(summaryPairs(plan), context.paint),
     ...numberTable(
       context,
-      ["order by", "option", "accelerators", "in service", "until", "upfront", "a month", "a month late costs"],
+      [
+        "order by",
+        "option",
+        "accelerators",
+        "in service",
+        "until",
+        "upfront",
+        "a month",
+        "a month late costs",
+        "pays back",
+      ],
       plan.purchases.toSorted((a, b) => (a.orderBy < b.orderBy ? -1 : 1)).map(purchaseRow),
     ),
     ...numberTable(
@@ -68,6 +78,7 @@ function purchaseRow(each: CapacityPlan["purchases"][number]): readonly string[]
     money(each.upfrontUsd),
     money(each.monthlyUsd),
     each.monthLateUsd === null ? `${Math.ceil(each.monthLateShortage)} short` : money(each.monthLateUsd),
+    each.paybackMonths === null ? "" : `${each.paybackMonths} months`,
   ];
 }
 

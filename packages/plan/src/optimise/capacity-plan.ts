@@ -37,6 +37,11 @@ export interface PlannedPurchase {
   readonly monthLateUsd: number | null;
   /** Accelerators of demand at risk that would stay unmet in that month. */
   readonly monthLateShortage: number;
+  /**
+   * Months after which what is paid upfront is saved, at the saving of the first month over flexible capacity; `null`: nothing is
+   * paid upfront, or the first month saves nothing.
+   */
+  readonly paybackMonths: number | null;
 }
 
 export interface PlannedRetirement {
@@ -190,6 +195,9 @@ function overallUtilisation(byMonth: readonly PlannedMonth[]): number {
 function purchaseOf(problem: PlanProblem, purchase: Purchase, accounts: readonly MonthAccount[]): PlannedPurchase {
   const line = problem.firm[purchase.line]!;
   const { month, blocks, endMonth } = purchase;
+  const upfrontUsd = usd(blocks * line.upfrontCents);
+  const late = lateCost(problem, purchase, accounts[month]!);
+  const saved = late.monthLateUsd ?? 0;
   return {
     option: line.option.name,
     kind: line.option.kind,
@@ -204,9 +212,10 @@ function purchaseOf(problem: PlanProblem, purchase: Purchase, accounts: readonly
       line: governingLine(line.lead, line.leadDays),
       inTime: rounded(arrivedBy(line.lead, line.leadDays), 4),
     },
-    upfrontUsd: usd(blocks * line.upfrontCents),
+    upfrontUsd,
     monthlyUsd: usd(blocks * line.monthlyCents),
-    ...lateCost(problem, purchase, accounts[month]!),
+    ...late,
+    paybackMonths: upfrontUsd > 0 && saved > 0 ? rounded(upfrontUsd / saved, 1) : null,
   };
 }
 
