@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dueText, isPast, lateText, orderText, shareText, usdText } from "./plan-text.ts";
+import { dueText, firstRemedyText, isPast, lateText, orderText, shareText, usdText } from "./plan-text.ts";
 
 const order = {
   orderBy: "2026-02-26",
@@ -49,5 +49,40 @@ describe("amounts of a plan", () => {
       "over 99%",
       "100%",
     ]);
+  });
+});
+
+describe("the axis that runs out first", () => {
+  const axis = (name: string, orderBy: string | null) =>
+    ({
+      axis: name,
+      unit: "",
+      capacity: [],
+      p50: [],
+      p95: [],
+      bindsP50: null,
+      bindsP95: null,
+      probability: 1,
+      orderBy,
+    }) as never;
+  const remedy = (name: string, orderBy: string | null, pools: readonly string[], orders: readonly (typeof order)[]) =>
+    firstRemedyText(
+      {
+        first: { axis: name, month: "2026-07", probability: 1 },
+        axes: [axis(name, orderBy)],
+        pools: pools.map((pool) => ({ pool })),
+        orders: orders.map((each) => ({ ...each })),
+      },
+      Date.UTC(2026, 0, 6),
+    );
+
+  it("has the order for it, or the month by which it must be extended", () => {
+    const text = "For it, order 72 × b200 by 26 Feb 2026; on-demand and spot capacity serve the rest.";
+    expect(remedy("accelerators of h100", "2025-07", ["h100", "h200"], [order])).toBe(text);
+    expect(remedy("accelerators", null, ["h100"], [order])).toBe(text);
+    expect(remedy("accelerators of h200", null, ["h100", "h200"], [order])).toContain("The plan orders none");
+    expect(remedy("power", "2025-06", ["h100"], [order])).toBe(
+      "An extension must be ordered by Jun 2025, which is past.",
+    );
   });
 });

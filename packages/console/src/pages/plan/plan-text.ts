@@ -60,3 +60,31 @@ export function lateText({ monthLateUsd: usd, monthLateShortage: short }: Solved
   if (usd <= 0) return shortage === "" ? "nothing" : shortage;
   return shortage === "" ? usdText(usd) : `${usdText(usd)}, ${shortage}`;
 }
+
+/** The plan's answer to the axis that runs out first: the first order for its pool, or the month by which it must be extended. */
+export function firstRemedyText(
+  {
+    first,
+    axes,
+    pools,
+    orders,
+  }: Pick<SolvedPlan, "first" | "axes" | "orders"> & {
+    readonly pools: readonly { readonly pool: string }[];
+  },
+  nowMs: number,
+): string {
+  const axis = axes.find((each) => each.axis === first?.axis);
+  if (axis === undefined) return "";
+  const ofAxis = (pool: string): boolean =>
+    axis.axis === `accelerators of ${pool}` || (axis.axis === "accelerators" && pools.length === 1);
+  const pool = pools.find((each) => ofAxis(each.pool))?.pool;
+  if (pool === undefined) {
+    if (axis.orderBy === null) return "";
+    return `An extension must be ordered by ${monthText(axis.orderBy)}${isPast(axis.orderBy, nowMs) ? ", which is past" : ""}.`;
+  }
+  const [order] = orders
+    .filter((each) => each.pool === pool)
+    .toSorted((left, right) => (left.orderBy < right.orderBy ? -1 : 1));
+  if (order === undefined) return "The plan orders none: on-demand and spot capacity serve what is above it.";
+  return `For it, order ${orderText(order)} by ${dateText(order.orderBy)}; on-demand and spot capacity serve the rest.`;
+}

@@ -2,7 +2,16 @@
 import type { SolvedPlan } from "@headroom/protocol";
 import type { ReactElement, ReactNode } from "react";
 import { useNow } from "../../connect/use-now.ts";
-import { dateText, differenceText, dueText, lateText, monthText, orderText, shareText } from "./plan-text.ts";
+import {
+  dateText,
+  differenceText,
+  dueText,
+  firstRemedyText,
+  lateText,
+  monthText,
+  orderText,
+  shareText,
+} from "./plan-text.ts";
 
 export function ShortAnswers({ plan }: { readonly plan: SolvedPlan }): ReactElement {
   return (
@@ -31,7 +40,9 @@ function Answer({ question, answer, children }: ShortAnswerProps): ReactElement 
   );
 }
 
-function RunsOutFirst({ plan: { first, axes, months } }: { readonly plan: SolvedPlan }): ReactElement {
+function RunsOutFirst({ plan }: { readonly plan: SolvedPlan }): ReactElement {
+  const nowMs = useNow();
+  const { first, axes, months } = plan;
   const question = "What runs out first?";
   if (first === null) {
     return (
@@ -44,7 +55,8 @@ function RunsOutFirst({ plan: { first, axes, months } }: { readonly plan: Solved
   return (
     <Answer question={question} answer={`${first.axis}, ${monthText(first.month)}`}>
       First with a probability of {shareText(first.probability)}
-      {bindsP95 === null ? "." : `; in one case of 20 already by ${monthText(bindsP95)}.`}
+      {bindsP95 === null ? "." : `; in one case of 20 already by ${monthText(bindsP95)}.`}{" "}
+      {firstRemedyText(plan, nowMs)}
     </Answer>
   );
 }
