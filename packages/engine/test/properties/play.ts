@@ -102,6 +102,12 @@ export class Story {
               };
         return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];
       }
+      case "cache": {
+        const node = [...state.nodes.values()][move.pick % Math.max(1, state.nodes.size)];
+        const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;
+        if (node === undefined || executor === undefined) return [];
+        return [{ kind: "nodeCachesSeen", executor, caches: [{ nodeId: node.id, inputs: move.inputs }] }];
+      }
       case "hotSpares": {
         const pools = [{ ...pool(types[move.pick % types.length] ?? ""), ...withHotSpares(move.hotSpares) }];
         return [this.#command({ kind: "apply", sites: [], pools, teams: [], workloads: [] })];

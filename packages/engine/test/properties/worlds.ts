@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { gangOfGroups } from "@headroom/model";
 import type {
   AntiAffinitySpec,
+  CachedInput,
   DataPlace,
   DataSpec,
   FabricSpec,
@@ -49,6 +50,7 @@ export type Move =
   | { readonly kind: "policy"; readonly policy: Policy }
   /** The site, or the pool of a type, changes its data rules and its stored data. */
   | { readonly kind: "data"; readonly pick: number; readonly data: DataPlace }
+  | { readonly kind: "cache"; readonly pick: number; readonly inputs: readonly CachedInput[] }
   | { readonly kind: "seen"; readonly pick: number; readonly node: NodeGene | null }
   /** A tariff that begins now and lasts this long. */
   | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
@@ -242,6 +244,12 @@ export const dataPlaces: fc.Arbitrary<DataPlace> = fc
   })
   .map(defined);
 
+const cachedInputs: fc.Arbitrary<readonly CachedInput[]> = fc
+  .subarray([...datasets])
+  .chain((uris) =>
+    fc.tuple(...uris.map((uri) => fc.constantFrom(1, 20, 4_000).map((mib) => ({ uri, digest: null, mib })))),
+  );
+
 const setNames = ["x", "y"] as const;
 const antiAffinity: fc.Arbitrary<AntiAffinitySpec> = fc
   .record({
@@ -405,6 +413,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Move>({ kind: "tick" }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("data" as const), pick, data: dataPlaces }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("cache" as const), pick, inputs: cachedInputs }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("hotSpares" as const), pick, hotSpares: fc.constantFrom(0, 1, 1, 2) }),
