@@ -17,7 +17,7 @@ if (missing !== null) process.stderr.write(`*** The adoption of pods was not tes
 
 const PORT = 25_000 + (process.pid % 500);
 const PODS = "/api/v1/namespaces/default/pods";
-const WAIT_MS = 60_000;
+const WAIT_MS = 90_000;
 
 interface Listed {
   readonly id: string;
@@ -179,9 +179,10 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     "goes on after kills of the control plane and of the API server, without doubles",
     { timeout: 240_000 },
     async () => {
-      for (const index of [0, 1, 2, 3]) await createPod(`c-${index}`, 2, "sleep 45", group("c", 4));
-      for (const index of [0, 1]) await createPod(`d-${index}`, 4, "sleep 1", group("d", 2));
+      for (const index of [0, 1, 2, 3]) await createPod(`c-${index}`, 2, "sleep 60", group("c", 4));
       const running = await workloadNamed("c");
+      await plane.hasPhase(running.id, "running");
+      for (const index of [0, 1]) await createPod(`d-${index}`, 4, "sleep 1", group("d", 2));
       const waiting = await workloadNamed("d");
       await plane.kill();
       await plane.start();
@@ -208,8 +209,11 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     const gang = { workers: 1, accelerators: 4 };
     const id = await plane.submit({ kind: "train", name: "urgent", team: "prod", run: "sleep 1", gang });
     expect(await plane.ended(id, WAIT_MS)).toBe("succeeded");
-    const phases = await Promise.all(victims.map((each) => plane.phaseOf(each.id)));
-    expect(phases.toSorted()).toEqual(["cancelled", "running"]);
+    // A preempted workload may be placed once more before the control plane sees that its pods are gone.
+    await until("the end of one victim", async () => {
+      const phases = await Promise.all(victims.map((each) => plane.phaseOf(each.id)));
+      return phases.includes("cancelled") && phases.includes("running");
+    });
     const left = (await pods()).filter(
       ({ spec, metadata }) => spec?.schedulerName === "headroom" && /^[ef]$/.test(metadata.name),
     );
