@@ -46,7 +46,7 @@ interface AdoptedCase {
   readonly key: string;
   readonly adopted: Adopted;
   readonly workload: Pick<Workload, "phase" | "endedAtMs" | "stopRequested"> | null;
-  readonly attempts: readonly Pick<Attempt, "stop">[];
+  readonly attempts: readonly Pick<Attempt, "stop" | "startedAtMs">[];
 }
 
 export class AdoptionService {
@@ -139,7 +139,8 @@ export class AdoptionService {
         if (isPresent) adoption.tell(key, refusal(endedText(adoptedCase)));
         else adopted.delete(key);
       } else if (attempts.length > 0) {
-        entry.misses = 0;
+        // An attempt that has not started may be one of a workload whose pods are gone, which is placed again and again.
+        if (attempts.some(({ startedAtMs }) => startedAtMs !== null)) entry.misses = 0;
         await this.#endPreempted(adoptedCase, adoption);
       } else if (isPresent) {
         entry.misses = 0;
