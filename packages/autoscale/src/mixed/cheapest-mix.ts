@@ -27,12 +27,12 @@ export interface ReplicaMix {
 const PROMPT_SHARE = 0.7;
 const MIXES_MAX = 200_000;
 
-interface Fit {
+interface ServedShares {
   /** Part of the traffic of each class that one replica serves; 0: the class is too long for the type. */
   readonly classShares: readonly number[];
 }
 
-function fitOf(offer: ReplicaOffer, classes: readonly Traffic[], { ttftMs }: Objectives): Fit {
+function fitOf(offer: ReplicaOffer, classes: readonly Traffic[], { ttftMs }: Objectives): ServedShares {
   return {
     classShares: classes.map((traffic) => {
       const promptMs = traffic.promptTokens * offer.capacity.promptTokenMs(traffic.promptTokens);
@@ -45,7 +45,7 @@ function fitOf(offer: ReplicaOffer, classes: readonly Traffic[], { ttftMs }: Obj
  * The part of the traffic that these numbers of replicas serve: replicas take the classes in which they are best beside
  * the others, greedily from the longest class, so the result is a lower bound.
  */
-function coveredBy(counts: readonly number[], fits: readonly Fit[], classCount: number): number {
+function coveredBy(counts: readonly number[], fits: readonly ServedShares[], classCount: number): number {
   const left = [...counts];
   let covered = Infinity;
   for (let at = classCount - 1; at >= 0; at -= 1) {
@@ -109,7 +109,7 @@ export function mixesByPrice(
 }
 
 /** Replicas of the type that serve everything alone, and one more. */
-function mostOf(offer: ReplicaOffer, fit: Fit | undefined, least: number): number {
+function mostOf(offer: ReplicaOffer, fit: ServedShares | undefined, least: number): number {
   const alone = (fit?.classShares ?? []).reduce((sum, share) => sum + (share > 0 ? 1 / share : 0), 0);
   return Math.min(offer.max, Math.max(offer.held, Math.ceil(alone * Math.max(1, least)) + 1));
 }
