@@ -82,10 +82,11 @@ const patterns: Readonly<Record<string, { readonly hours: number; readonly rate:
 
 export const patternNames: readonly string[] = Object.keys(patterns);
 
-/** Traffic by the name of its pattern; `undefined`: no such pattern. */
-export function generatedTraffic(name: string, seed: number, hours?: number): RequestTrace | undefined {
+/** Traffic by the name of its pattern, with `times` its rate; `undefined`: no such pattern. */
+export function generatedTraffic(name: string, seed: number, hours?: number, times = 1): RequestTrace | undefined {
   const pattern = patterns[name];
   if (pattern === undefined) return undefined;
   const seconds = Math.round((hours ?? pattern.hours) * HOUR_S);
-  return traffic({ seconds, seed, rate: pattern.rate(seconds, seed) });
+  const rate = pattern.rate(seconds, seed);
+  return traffic({ seconds, seed, rate: (atS) => times * rate(atS) });
 }

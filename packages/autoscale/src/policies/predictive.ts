@@ -11,12 +11,11 @@ import { LoadForecast, type Coverage } from "./load-forecast.ts";
 import { Beginning } from "./beginning.ts";
 import { LoadMeter } from "./load-meter.ts";
 import { Recent } from "./recent.ts";
+import { WAITED_SHARE } from "./waited-share.ts";
 import { REGRET_MS, Settling } from "./settling.ts";
 import { CalibratedChoice } from "./calibrated-choice.ts";
 
 const BIN_MS = 5000;
-/** Share of the objective for the first token that a request may spend waiting. */
-export const WAITED_SHARE = 0.85;
 /** Allowed share of requests outside the objectives, a little below what is promised. */
 const MISSED_SHARE = 0.009;
 const UNCOVERED_START = 0.02;

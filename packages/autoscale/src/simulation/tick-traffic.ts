@@ -1,0 +1,54 @@
+/** Traffic by second, and a queue of its work: the coarse form of an endpoint, for long traces and large fleets. */
+import type { RequestTrace } from "@headroom/sim";
+import type { LoadMeter } from "../policies/load-meter.ts";
+
+export const TICK_MS = 1000;
+
+/** Requests that arrive in each second, and their tokens. */
+export interface TickTraffic {
+  readonly arrivals: Float64Array;
+  readonly promptTokens: Float64Array;
+  readonly outputTokens: Float64Array;
+}
+
+export function tickTraffic({ requests }: RequestTrace): TickTraffic {
+  const count = Math.floor((requests.at(-1)?.arrivalMs ?? 0) / TICK_MS) + 1;
+  const zeros = (): Float64Array => new Float64Array(count);
+  const traffic = { arrivals: zeros(), promptTokens: zeros(), outputTokens: zeros() };
+  for (const { arrivalMs, promptTokens, outputTokens } of requests) {
+    const tick = Math.floor(arrivalMs / TICK_MS);
+    traffic.arrivals[tick] = (traffic.arrivals[tick] ?? 0) + 1;
+    traffic.promptTokens[tick] = (traffic.promptTokens[tick] ?? 0) + promptTokens;
+    traffic.outputTokens[tick] = (traffic.outputTokens[tick] ?? 0) + outputTokens;
+  }
+  return traffic;
+}
+
+/** Work of each second in s of one replica. `factor`: in times of what the capacity says. */
+export function workByTick(traffic: TickTraffic, meter: LoadMeter, factor: number): Float64Array {
+  return traffic.arrivals.map((arrived, tick) => {
+    const prompt = traffic.promptTokens[tick] ?? 0;
+    const ended = { ended: arrived, endedOutputTokens: traffic.outputTokens[tick] ?? 0 };
+    meter.add({ arrivals: arrived, arrivedPromptTokens: prompt, ...ended, tickMs: TICK_MS });
+    return (factor * meter.workMs(prompt)) / 1000;
+  });
+}
+
+/** One second of a queue: the work that waits after it, and the share of its requests that find too much before them. */
+export function lateInTick({
+  backlogS,
+  workS,
+  replicas,
+  toleranceS,
+}: {
+  readonly backlogS: number;
+  readonly workS: number;
+  readonly replicas: number;
+  readonly toleranceS: number;
+}): { readonly backlogS: number; readonly lateShare: number } {
+  const served = (TICK_MS / 1000) * replicas;
+  const bound = toleranceS * replicas;
+  const beyond = backlogS + workS - served - bound;
+  const lateShare = backlogS > 0 && backlogS >= bound ? 1 : beyond <= 0 ? 0 : Math.min(1, beyond / workS);
+  return { backlogS: Math.max(0, backlogS + workS - served), lateShare: workS > 0 ? lateShare : 0 };
+}
