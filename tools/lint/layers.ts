@@ -80,6 +80,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   console: shell(["protocol", "views", "model", "engine", "explain", "sim", "autoscale", "perf", "usage"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
+    "autoscale",
     "benchmark",
     "model",
     "engine",

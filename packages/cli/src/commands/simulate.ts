@@ -14,11 +14,14 @@ Traffic: azure:FILE, mooncake:FILE, vllm:FILE, gateway:FILE (its access or usage
 Variants: model, accelerator, replicas, weights, kv, tp, sequences, step-tokens, router, store (pages of a shared prefix store,
         or unlimited), cold-start, load-time
 
+Endpoints: traffic=FORMAT:FILE (required), name, model, accelerator, tp, weights, min, max, ttft, tpot, cold-start, priority
+
 Examples:
   headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
   headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html
   headroom simulate --fleet fleet.yaml --fleet teams.yaml --trace sacct:year.txt --policy default,mine.yaml
   headroom simulate --fleet fleet.yaml --trace sacct:year.txt --inputs datasets=40,size=20GiB,cache=100GiB,rate=2GiB
+  headroom simulate --gpus 1000 --trace itp:cluster02.csv --endpoint name=chat,traffic=azure:conv.csv,cold-start=60s
   headroom simulate --trace openb:nodes.csv,pods.csv --demand 1.3 --seeds 10
   headroom simulate --serving gateway:access.jsonl --replicas 8 --variant replicas=6 --variant weights=fp8 \\
         --variant router=predicted-latency`;
@@ -39,6 +42,12 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
         "fleet and teams of your own: documents as for apply, with simulated pools; can be repeated (default: none)",
       repeatable: true,
       complete: "file",
+    },
+    {
+      flags: "--endpoint <settings>",
+      description:
+        "with --trace: an endpoint whose replicas follow traffic on the same fleet, as KEY=VALUE,… (keys below); can be repeated (default: none)",
+      repeatable: true,
     },
     {
       flags: "--policy <policies>",

@@ -17,12 +17,14 @@ import { ProgressLine } from "./progress-line.ts";
 import { reportPage } from "./report-page.ts";
 import { resultLines } from "./result-text.ts";
 import { demandLines, runDemand } from "./run-demand.ts";
+import type { SharedReport, SharedRun } from "./run-shared.ts";
 import { loadTrace, seedBounds, type LoadedTrace } from "./trace-source.ts";
 
 export interface SimulateOptions {
   readonly trace?: string;
   readonly gpus?: string;
   readonly fleet?: readonly string[];
+  readonly endpoint?: readonly string[];
   readonly policy?: string;
   readonly seed?: string;
   readonly demand?: string;
@@ -76,6 +78,8 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const request = { sim, name: options.trace, workingDirectory, gpus: size, seed, skipBroken, timeless: false };
   const loaded = loadTrace(request);
   const { fleet, trace } = whereToRun(sim, { loaded, gpus, declared });
+  if (options.endpoint !== undefined)
+    return simulateShared(context, options, { fleet, trace, policies, endpoints: options.endpoint, skipBroken });
   const faults = await faultsOf({ faults: options.faults, lose: options.lose, seed, fleet });
   const progress = new ProgressLine(terminal.stderr);
   const reports: SimulationReport[] = [];
@@ -89,6 +93,24 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   if (options.json === true) context.print(JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2));
   else context.print(...resultLines(reports, terminal.stdout, context.paint));
   if (page !== undefined && options.json !== true) context.note(`report: ${options.html ?? ""}`);
+  return exitCode.ok;
+}
+
+/** Options without an effect beside endpoints. */
+const unsharedOptions = ["faults", "lose", "startup", "walltimes", "html"] as const;
+
+async function simulateShared(
+  context: CommandContext,
+  options: SimulateOptions,
+  { policies, ...run }: Omit<SharedRun, "policy"> & { readonly policies: readonly Policy[] },
+): Promise<ExitCode> {
+  const misplaced = unsharedOptions.find((name) => options[name] !== undefined);
+  if (misplaced !== undefined) throw new CliError(`--${misplaced} does not go with --endpoint`, exitCode.usage);
+  const { runShared, sharedLines } = await import("./run-shared.ts");
+  const reports: SharedReport[] = [];
+  for (const policy of policies) reports.push(await runShared(context, { ...run, policy }));
+  if (options.json === true) context.print(JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2));
+  else context.print(...sharedLines(context, reports));
   return exitCode.ok;
 }
 

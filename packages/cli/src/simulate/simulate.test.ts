@@ -32,6 +32,24 @@ function simulate(...args: string[]): Promise<Said> {
 }
 
 describe("headroom simulate", () => {
+  it("simulates training and endpoints on one fleet", async () => {
+    const rows = Array.from({ length: 1200 }, (_, second) => {
+      const [minutes, seconds] = [Math.floor(second / 60), second % 60].map((each) => String(each).padStart(2, "0"));
+      return `2026-01-01 00:${minutes}:${seconds}+00:00,1000,50`;
+    });
+    writeFileSync(path.join(folder, "chat.csv"), ["TIMESTAMP,ContextTokens,GeneratedTokens", ...rows].join("\n"));
+    const work = ["--gpus", "4", "--trace", "itp:good.csv", "--json"];
+    const { code, stdout, stderr } = await simulate(...work, "--endpoint", "name=chat,traffic=azure:chat.csv,max=2");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      jobs_ended: 3,
+      endpoints: [{ endpoint: "chat", requests: 1200, replicas_max: 1 }],
+    });
+    const refused = await simulate(...work, "--endpoint", "name=chat");
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("traffic=FORMAT:FILE is missing");
+  });
+
   it("prints the published fields as JSON, exact", async () => {
     const { code, stdout, stderr } = await simulate(
       "--gpus",
