@@ -13,6 +13,8 @@ import type { MissTable } from "./plan.ts";
 const SLOT_MS = 10_000;
 /** Constant numbers of replicas are tried until all but this share of the requests meet their objectives. */
 const MISSED_LEFT = 0.0005;
+/** Replicas without a gain after which more are not tried: some requests are too long for the objectives. */
+const NO_GAIN = 4;
 const BISECTIONS = 14;
 /** Late requests of a plan in the queue of work, in parts of what is allowed: the first whose run is within it counts. */
 const LONG_SHARES = [1, 0.6, 0.35, 0.15] as const;
@@ -153,7 +155,8 @@ function constantRuns(
     missed.push(bySlot);
     results.push(result);
     progress(`${replicas} replicas: ${result.attainmentPct.toFixed(2)}%`);
-    if (result.attainmentPct >= 100 * (1 - MISSED_LEFT)) break;
+    const before = results[replicas - 1 - NO_GAIN]?.attainmentPct ?? -Infinity;
+    if (result.attainmentPct >= 100 * (1 - MISSED_LEFT) || result.attainmentPct <= before) break;
   }
   return { table: { slotMs: SLOT_MS, missed }, results };
 }
