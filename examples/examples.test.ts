@@ -47,6 +47,7 @@ describe("the examples' workload files", () => {
       "plan/plan.yaml",
       "plan/triggers.yaml",
       "quickstart/train.yaml",
+      "serving/endpoint.yaml",
       "serving/serve.yaml",
       "torchrun/elastic.yaml",
       "torchrun/train.yaml",

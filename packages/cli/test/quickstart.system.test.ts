@@ -87,7 +87,21 @@ it.runIf(isTurn)(`trains within ${TRAINED_WITHIN_MS / 1000} s of the start`, asy
   expect(Number(losses.at(-1))).toBeLessThan(1.7);
   expect(existsSync(path.join(path.dirname(checkpoint.path), "model.gguf"))).toBe(true);
   expect(tookMs).toBeLessThan(TRAINED_WITHIN_MS);
+  await expectServed(home);
 });
+
+/** The endpoint has no replica yet: the request starts one, which has the model that was just trained. */
+async function expectServed(home: string): Promise<void> {
+  const tried = await command(home, "endpoint", "try", "writer", "--completion", "import {", "--json");
+  expect(tried).toMatchObject({ code: 0, stderr: expect.stringContaining("The request waits for one.") as unknown });
+  const trial = JSON.parse(tried.stdout) as { readonly text: string; readonly outputTokens: number };
+  console.log(`quickstart: the endpoint answered ${JSON.stringify(trial)}`);
+  expect(trial).toMatchObject({ model: "quickstart", requestId: expect.any(String) as unknown });
+  expect(trial.text).not.toBe("");
+  expect(trial.outputTokens).toBeGreaterThan(0);
+  expect((await command(home, "endpoint", "list")).stdout).toMatch(/^writer +default +quickstart +1 of 1/m);
+  expect((await command(home, "stop", "writer")).code).toBe(0);
+}
 
 it.runIf(isTurn)(
   `finishes when killed ${KILLS} times, each time going on from the newest checkpoint with the losses of the run that nothing disturbed`,

@@ -204,3 +204,20 @@ describe("a rollout without steps", () => {
     expect(workloadOf(drive)).toMatchObject({ revisionNumber: 2, spec: { run: "serve-2" } });
   });
 });
+
+it("is applied together with the training that makes its model, and waits for it", () => {
+  const drive = new Drive();
+  const made = "model:chat";
+  const training = { ...spec("train", { acceleratorTypes: ["L4"] }), produces: [made] };
+  const serving = {
+    ...spec("chat", { acceleratorTypes: ["L4"], replicas: { min: 1, max: 4 } }),
+    servedModel: made,
+    data: { inputs: [made] },
+    after: [{ artifact: made }],
+  };
+  const set = applied({ sites: [site], pools: [pool("L4")], workloads: [serving, training] });
+  drive.receive(set, { kind: "nodeSeen", node: node("n1", "L4") });
+  const waiting = [...drive.engine.state.workloads.values()].find(({ spec: { name } }) => name === "chat");
+  expect(waiting?.waitsFor).toEqual([{ workloadId: workloadId("w1"), on: "artifact", artifact: made }]);
+  expect(waiting?.phase).toBe("pending");
+});

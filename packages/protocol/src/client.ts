@@ -31,6 +31,7 @@ import type {
   ExecutorSet,
 } from "./executor.ts";
 import type { RolloutSteered, SteerRollout } from "./rollout.ts";
+import type { Trial, TrialRequestInput } from "./endpoint-trial.ts";
 import type { EndpointList, LoadReport, LoadReported } from "./endpoint.ts";
 import type {
   AnnotationRequestInput,
@@ -289,6 +290,8 @@ export interface HeadroomClient {
   /** Goes on with the rollout of an endpoint, pauses it or rolls it back. */
   steerRollout(id: string, body: SteerRollout, options?: CallOptions): Promise<RolloutSteered>;
   /** The load of an endpoint as a gateway sees it. */
+  /** Sends one request to an endpoint through its gateway, and waits for the whole answer. */
+  tryEndpoint(id: string, body: TrialRequestInput, options?: CallOptions): Promise<Trial>;
   reportLoad(id: string, report: LoadReport, options?: CallOptions): Promise<LoadReported>;
   /** Failures of one cause, the newest first. `phase`: default `open`. */
   listIncidents(

@@ -6,6 +6,7 @@ import { operation } from "./operation.ts";
 import { scaleCause, scaleGround } from "./attempt.ts";
 import { rolloutOperations, rolloutReading, rolloutState } from "./rollout.ts";
 import { workloadPhase } from "./workload.ts";
+import { trialOperations } from "./endpoint-trial.ts";
 
 /** Maximum number of endpoints in one answer. */
 export const ENDPOINTS_LISTED_MAX = 1_000;
@@ -167,4 +168,5 @@ export const endpointOperations = {
     problems: ["unknownWorkload"],
   }),
   ...rolloutOperations,
+  ...trialOperations,
 };

@@ -72,6 +72,12 @@ export const gatewayPool = z
   .object({
     name: z.string(),
     engine: z.string(),
+    endpoint: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: "Endpoint of the control plane that it follows, as `TEAM/NAME`; null: none." }),
+    models: z.array(z.string()).default([]).meta({ description: "Models whose first pool it is, at most 20." }),
     requests: count,
     replicaCount: count,
     readyCount: count,
@@ -95,6 +101,11 @@ export const gatewayError = z
 export const gatewayOverview = z
   .object({
     id: z.string(),
+    url: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: "Where it takes requests, as seen from its machine." }),
     startedAtMs: instantMs,
     nowMs: instantMs,
     notReady: z.array(z.string()).meta({ description: "Why the gateway cannot serve requests now; empty: it can." }),

@@ -259,6 +259,7 @@ function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
 type OrderCalls =
   | "endpoints"
   | "steerRollout"
+  | "tryEndpoint"
   | "reportLoad"
   | "listCapacityOrders"
   | "getCapacityOrder"
@@ -271,6 +272,7 @@ function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
   return {
     endpoints: (options) => http.call(o.endpoints, { options }),
     steerRollout: (id, body, options) => http.call(o.steerRollout, { params: { id }, body, options }),
+    tryEndpoint: (id, body, options) => http.call(o.tryEndpoint, { params: { id }, body, options }),
     reportLoad: (id, body, options) => http.call(o.reportLoad, { params: { id }, body, options }),
     listCapacityOrders: (query, options) => http.call(o.listCapacityOrders, { query: { ...query }, options }),
     getCapacityOrder: (name, options) => http.call(o.getCapacityOrder, { params: { name }, options }),

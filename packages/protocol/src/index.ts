@@ -14,6 +14,7 @@ export * from "./capacity-order.ts";
 export * from "./finding.ts";
 export * from "./incident.ts";
 export * from "./endpoint.ts";
+export * from "./endpoint-trial.ts";
 export * from "./overflow.ts";
 export * from "./rollout.ts";
 export * from "./capacity-history.ts";

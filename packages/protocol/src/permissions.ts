@@ -8,6 +8,7 @@ export const permissions = [
   "calendar.read",
   "calendar.write",
   "documents.apply",
+  "endpoints.use",
   "events.read",
   "executors.write",
   "fleet.read",

@@ -148,6 +148,7 @@ export const problemKinds = {
   headersTooLarge: kind(431, usage, "The headers are too large"),
   requestTimeout: passing(408, "The request took too long to arrive"),
   tooManyStreams: passing(429, "Too many streams are open"),
+  tooManyTrials: passing(429, "Too many trials of endpoints are running"),
   tooManyReplays: passing(429, "Too many replays are running"),
   overloaded: passing(503, "The control plane is overloaded"),
   tookTooLong: passing(503, "The answer took too long"),

@@ -27,6 +27,7 @@ const member: readonly Permission[] = [
   ...viewer,
   "artifacts.write",
   "documents.apply",
+  "endpoints.use",
   "mlflow.write",
   "proposals.write",
   "simulations.run",

@@ -36,6 +36,7 @@ import { RemediationService } from "../src/remediations/remediation-service.ts";
 import { RemedyService } from "../src/remedies/remedy-service.ts";
 import { IncidentService } from "../src/incidents/incident-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
+import { EndpointTrials } from "../src/gateway/endpoint-trials.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { DrillService } from "../src/drills/drill-service.ts";
@@ -80,6 +81,8 @@ const incidents = new IncidentService({
   nowMs: () => Date.now(),
   announce: async () => {},
 });
+const tokens = new AccessTokens({ home: config.home, nowMs: () => Date.now() });
+const gateway = new GatewayReader(null);
 const forecast = new ForecastService({ driver, nowMs: () => Date.now() });
 const remediations = new RemediationService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() });
 const plane = {
@@ -136,9 +139,10 @@ const plane = {
   storeService: new StoreService(config.home),
   log,
   notificationChannels: [],
-  tokens: new AccessTokens({ home: config.home, nowMs: () => Date.now() }),
+  tokens,
   denials: new Denials(),
-  gateway: new GatewayReader(null),
+  gateway,
+  trials: new EndpointTrials(gateway, tokens),
   incidents,
   drills: new DrillService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() }),
   remediations,

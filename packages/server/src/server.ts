@@ -48,6 +48,7 @@ import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-store.ts";
 import type { RetentionRules } from "./retention/attempt-store.ts";
+import { EndpointTrials } from "./gateway/endpoint-trials.ts";
 import { checkGatewayAddress, GatewayReader, type GatewayAddress } from "./gateway/gateway-reader.ts";
 import { SAFE_MODE } from "./driver/safe-mode.ts";
 import { StartMarker, deathsText } from "./recovery/start-marker.ts";
@@ -314,7 +315,6 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
   const forecast = new ForecastService({ driver, nowMs });
   const remediations = new RemediationService({ home, driver, forecast, log, nowMs });
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
-  const notificationChannels = (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []);
   const accelerators = acceleratorSampler(options, opened, nowMs);
   const capacity = new CapacityService({
     home,
@@ -325,11 +325,12 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     nowMs,
     everyMs: readingsEveryMs,
   });
+  const gateway = new GatewayReader(options.gateway ?? null);
   telemetry.onReadings = (readings) => void accelerators.recordExported(readings);
   return {
     driver,
     telemetry,
-    notificationChannels,
+    notificationChannels: (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []),
     accelerators,
     executors: executors.executors,
     executorService: executors,
@@ -358,7 +359,8 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       nowMs,
       onPoints: (logged) => reportCurves({ driver, telemetry }, logged),
     }),
-    gateway: new GatewayReader(options.gateway ?? null),
+    gateway,
+    trials: new EndpointTrials(gateway, tokens),
     autoscaler: new AutoscalerService({ driver, log, nowMs }),
     provisioners: new ProvisionerService({ home, driver, log }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),

@@ -5,7 +5,7 @@ import type {
   StartingChange as EngineStartingChange,
   WouldStart as EngineStart,
 } from "@headroom/explain";
-import { commandId, submittedTaskCount } from "@headroom/model";
+import { commandId, initialReplicas, submittedTaskCount } from "@headroom/model";
 import type { Command, Rejection, WorkloadId, WorkloadSpec } from "@headroom/model";
 import { clockOf, forkEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -76,7 +76,10 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
     clockOf(engine),
   );
   const changes = forecast.changes.map((each) => startingChangeView(engine, spec, each));
-  const sentence = `It would wait. ${verdict.sentence}${reclaimSentence(engine, spec)}`;
+  const isEmpty = spec.kind === "serve" && initialReplicas(spec) === 0;
+  const sentence = isEmpty
+    ? "It would begin without a replica."
+    : `It would wait. ${verdict.sentence}${reclaimSentence(engine, spec)}`;
   return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, ...notices, sentence } };
 }
 

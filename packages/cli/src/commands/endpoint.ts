@@ -1,6 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { EndpointBenchOptions } from "../endpoint/run-endpoint-bench.ts";
+import type { TryEndpointOptions } from "../endpoint/run-endpoint-try.ts";
 import type { EndpointCommandOptions } from "../endpoint/run-endpoint.ts";
 
 const listCommand = defineCommand<EndpointCommandOptions>({
@@ -54,10 +55,33 @@ const benchEndpointCommand = defineCommand<EndpointBenchOptions>({
   },
 });
 
+const tryEndpointCommand = defineCommand<TryEndpointOptions>({
+  name: "try",
+  summary: "Send one request to an endpoint through its gateway, and print the answer with its times",
+  details:
+    "The control plane asks the gateway that it was started with (--gateway). The request counts to the limits of the endpoint's team, and starts a\n" +
+    "first replica if there is none.\n" +
+    "Examples:\n  headroom endpoint try chat 'Name three colours'\n  headroom endpoint try quickstart --completion 'import {' --max-tokens 60",
+  arguments: [
+    { syntax: "<endpoint>", description: "name, team/name or id of the endpoint", complete: "workload" },
+    { syntax: "<prompt>", description: "text of the request" },
+  ],
+  options: [
+    { flags: "--completion", description: "let the model continue the text, instead of answering a message" },
+    { flags: "--max-tokens <count>", description: "most tokens of the answer (default 128)" },
+    { flags: "--temperature <value>", description: "temperature from 0 to 2 (default: that of the model server)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { tryEndpoint } = await import("../endpoint/run-endpoint-try.ts");
+    return tryEndpoint(context, { endpoint: args[0] ?? "", prompt: args[1] ?? "", options });
+  },
+});
+
 export const endpointCommand = defineCommand({
   name: "endpoint",
   summary: "Endpoints: replicas, load and scaling",
-  commands: [listCommand, showEndpointCommand, benchEndpointCommand],
+  commands: [listCommand, showEndpointCommand, tryEndpointCommand, benchEndpointCommand],
   run() {
     return Promise.reject(
       new CliError(

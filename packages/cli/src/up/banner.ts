@@ -16,6 +16,8 @@ export interface BannerParts {
   readonly submittedCount: number;
   /** Result of applying the quickstart; `null`: not requested. */
   readonly quickstart: string | null;
+  /** Where the gateway of the quickstart takes requests; `null`: there is none. */
+  readonly gatewayUrl: string | null;
   /** Command line that starts this program. */
   readonly program: string;
   /** Path of examples/serving/chat.mjs, relative to the working directory. */
@@ -30,6 +32,7 @@ export async function bannerLines({
   hasConsole,
   submittedCount,
   quickstart,
+  gatewayUrl,
   program,
   chatProgram,
   paint,
@@ -57,9 +60,11 @@ export async function bannerLines({
     const what =
       quickstart === "created" ? "two workers now train a small language model" : "already applied, unchanged";
     pairs.push(["quickstart", what]);
+    if (gatewayUrl !== null)
+      pairs.push(["gateway", `${gatewayUrl}, for the endpoint writer, which serves the model once it is trained`]);
   }
   const next: [string, string][] = [
-    ...(quickstart === null ? [] : quickstartCommands(program, chatProgram)),
+    ...(quickstart === null ? [] : quickstartCommands(program, gatewayUrl === null ? chatProgram : null)),
     [`${program} list`, "list workloads"],
     [`${program} run --workers 2 --follow -- 'echo I am $RANK of $WORLD_SIZE'`, "run a command of your own"],
     [`${program} --help`, "everything else"],
@@ -76,12 +81,18 @@ export async function bannerLines({
   ];
 }
 
-function quickstartCommands(program: string, chatProgram: string): [string, string][] {
+/** `chatProgram`: how to try the model where no gateway runs for its endpoint. */
+function quickstartCommands(program: string, chatProgram: string | null): [string, string][] {
   return [
     [`${program} logs -f quickstart`, "watch the loss fall"],
-    [
-      `node ${chatProgram} 'import {'`,
-      "let the trained model continue this; then holds a slot until headroom stop chat",
-    ],
+    chatProgram === null
+      ? [
+          `${program} endpoint try writer --completion 'import {'`,
+          "let the trained model continue this; the endpoint starts a replica for it, and stops it when it is idle",
+        ]
+      : [
+          `node ${chatProgram} 'import {'`,
+          "let the trained model continue this; then holds a slot until headroom stop chat",
+        ],
   ];
 }

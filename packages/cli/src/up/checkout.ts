@@ -9,7 +9,11 @@ import path from "node:path";
 const root = path.resolve(import.meta.dirname, "..", "..", "..", "..");
 /** The folder in which `npx headroom` starts this program: the checkout, or the folder with `node_modules`. */
 const npmFolder = path.basename(path.dirname(root)) === "node_modules" ? path.resolve(root, "..", "..") : root;
-export const quickstartFile = path.join(root, "examples", "quickstart", "train.yaml");
+/** Documents of the quickstart: the training, and the endpoint that serves its model. */
+export const quickstartFiles: readonly string[] = [
+  path.join(root, "examples", "quickstart", "train.yaml"),
+  path.join(root, "examples", "serving", "endpoint.yaml"),
+];
 
 const consoleDirectory = path.join(root, "packages", "console", "dist");
 const chatFile = path.join(root, "examples", "serving", "chat.mjs");

@@ -1,6 +1,7 @@
 /** `headroom up`: the control plane in the foreground, from start to clean end. */
 import { once } from "node:events";
 import type { HeadroomClient } from "@headroom/protocol";
+import type { RunningGateway } from "@headroom/gateway";
 import type { ControlPlaneOptions, GatewayAddress, RunningControlPlane, TlsFiles } from "@headroom/server";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -11,7 +12,8 @@ import { withProgress } from "../output/progress.ts";
 import { announceServer, forgetServer } from "../user-config.ts";
 import { loadNotifications } from "./notification-file.ts";
 import { bannerLines } from "./banner.ts";
-import { buildConsole, chatProgramFrom, programName, quickstartFile } from "./checkout.ts";
+import { buildConsole, chatProgramFrom, programName, quickstartFiles } from "./checkout.ts";
+import { gatewayPlace, startQuickstartGateway, type GatewayPlace } from "./quickstart-gateway.ts";
 import { readConfigFile, valuesOfOptions } from "./config-file.ts";
 import type { UpValues } from "./up-settings.ts";
 
@@ -47,29 +49,13 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       : { directory: null, problem: null };
   if (build.problem !== null)
     context.note(`warning: the console could not be built; everything else works.\n${build.problem}`);
+  const hasOwnGateway = settings.quickstart === true && settings["gateway.admin"] === undefined && tls === null;
+  const place = hasOwnGateway ? await gatewayPlace(home) : null;
   const { startControlPlane } = await import("@headroom/server");
   const plane = await withProgress(
     terminal.stderr,
     "Starting the control plane",
-    startControlPlane({
-      home,
-      consoleDir: build.directory,
-      notifications,
-      ...(settings.port === undefined ? {} : { port: settings.port }),
-      ...(settings.host === undefined ? {} : { host: settings.host }),
-      ...(settings.token === undefined ? {} : { token: settings.token }),
-      tls,
-      insecure: settings.insecure === true,
-      ...connectionsOf(settings),
-      hostNames: settings.hostNames ?? [],
-      acceptsJournalLoss: settings.acceptJournalLoss === true,
-      safe: settings.safe === true,
-      local: {
-        ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
-        ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),
-        ...isolationOf(settings),
-      },
-    }),
+    startControlPlane({ ...optionsOf(settings, { home, tls, place }), notifications, consoleDir: build.directory }),
   );
   const { certificateSha256 } = plane;
   const client = await clientOf({
@@ -79,9 +65,12 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
     ...(certificateSha256 === null ? {} : { certificateSha256 }),
   });
   await announceServer(terminal.env, home);
+  let gateway: RunningGateway | null = null;
   try {
     const before = await client.status();
     const quickstart = settings.quickstart === true ? await applyQuickstart(context, client) : null;
+    if (place !== null)
+      gateway = await startQuickstartGateway(context, place, { url: plane.localUrl, token: plane.token });
     context.print(
       ...(await bannerLines({
         client,
@@ -90,6 +79,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
         hasConsole: build.directory !== null,
         submittedCount: before.workloads.submitted,
         quickstart,
+        gatewayUrl: gateway?.url ?? null,
         program: programName(terminal.workingDirectory, terminal.env["PATH"]),
         chatProgram: chatProgramFrom(terminal.workingDirectory),
         paint: context.paint,
@@ -99,8 +89,33 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
     return exitCode.ok;
   } finally {
     await forgetServer(terminal.env, home);
+    await gateway?.close();
     await closed(context, client, plane);
   }
+}
+
+function optionsOf(
+  settings: UpValues,
+  { home, tls, place }: { readonly home: string; readonly tls: TlsFiles | null; readonly place: GatewayPlace | null },
+): ControlPlaneOptions {
+  return {
+    home,
+    ...(settings.port === undefined ? {} : { port: settings.port }),
+    ...(settings.host === undefined ? {} : { host: settings.host }),
+    ...(settings.token === undefined ? {} : { token: settings.token }),
+    tls,
+    insecure: settings.insecure === true,
+    ...connectionsOf(settings),
+    ...(place === null ? {} : { gateway: place.address }),
+    hostNames: settings.hostNames ?? [],
+    acceptsJournalLoss: settings.acceptJournalLoss === true,
+    safe: settings.safe === true,
+    local: {
+      ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
+      ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),
+      ...isolationOf(settings),
+    },
+  };
 }
 
 /** Result of applying the quickstart, `created` or `unchanged`; `null`: it failed, which stops nothing else. */
@@ -119,7 +134,7 @@ async function applyQuickstart(
 async function applied(context: CommandContext, client: HeadroomClient): Promise<"created" | "unchanged"> {
   const { loadDocuments } = await import("../documents/load-documents.ts");
   const { requestOf } = await import("../documents/apply-request.ts");
-  const request = requestOf(await loadDocuments([quickstartFile], context.terminal));
+  const request = requestOf(await loadDocuments(quickstartFiles, context.terminal));
   const { changes } = await client.apply(request);
   return changes.some(({ action }) => action !== "unchanged") ? "created" : "unchanged";
 }

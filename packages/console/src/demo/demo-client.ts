@@ -114,6 +114,7 @@ const unsupported: Pick<
   | "predictions"
   | "fleetPredictions"
   | "storePlan"
+  | "tryEndpoint"
   | "reportLoad"
 > = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
@@ -143,6 +144,7 @@ const unsupported: Pick<
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
   storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
+  tryEndpoint: () => Promise.reject(refuse("notSupported", "No model answers in the demo.")),
   reportLoad: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };

@@ -313,9 +313,8 @@ function workloadAdmissionFailure(
   const awaited = awaitedAmong(workloads);
   const submitted = new Set<WorkloadSpec>();
   const admissionFailureOf = (spec: WorkloadSpec): Rejection | null => {
-    // A dependency may be another workload of the same set.
-    const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
-    const admissionFailure = submissionAdmissionFailure(world, after === undefined ? spec : { ...spec, after }, known);
+    const alone = besideSet(spec, (each) => awaited(spec, each).some((other) => submitted.has(other)));
+    const admissionFailure = submissionAdmissionFailure(world, alone, known);
     return admissionFailure === null ? null : withCycle(admissionFailure, spec, awaited);
   };
   for (const spec of awaitedFirst(workloads)) {
@@ -338,6 +337,25 @@ function workloadAdmissionFailure(
     submitted.add(spec);
   }
   return null;
+}
+
+/**
+ * The workload without its dependencies on other workloads of the same set, which have no ids yet, and without the use of artifacts that
+ * these make.
+ */
+function besideSet(spec: WorkloadSpec, isOfSet: (each: AfterSpec) => boolean): WorkloadSpec {
+  const { after = [] } = spec;
+  const ofSet = after.filter(isOfSet);
+  if (ofSet.length === 0) return spec;
+  const made = new Set(ofSet.flatMap((each) => ("artifact" in each ? each.artifact : [])));
+  const { data } = spec;
+  const rest = {
+    after: after.filter((each) => !ofSet.includes(each)),
+    ...(data?.inputs === undefined ? {} : { data: { ...data, inputs: data.inputs.filter((each) => !made.has(each)) } }),
+  };
+  if (spec.kind !== "serve" || !made.has(spec.servedModel ?? "")) return { ...spec, ...rest };
+  const { servedModel: _made, ...served } = spec;
+  return { ...served, ...rest };
 }
 
 /** The reason why a workload that has not ended cannot become what its document says. */

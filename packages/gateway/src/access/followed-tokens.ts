@@ -57,19 +57,18 @@ export class TokenFollower {
   /** Undefined if tokens of the control plane are no keys of this gateway. */
   static of(
     { controlPlane }: GatewayConfig,
-    {
-      stateDirectory,
-      callers,
-      ...rest
-    }: Pick<Setup, "now" | "log"> & {
+    parts: {
       readonly stateDirectory: string;
       readonly callers: Callers;
+      now(): number;
+      log(line: string): void;
     },
   ): TokenFollower | undefined {
     if (controlPlane?.accessTokens !== true) return undefined;
     const { url, token, interval: intervalMs } = controlPlane;
+    const { stateDirectory, callers, now, log } = parts;
     const file = path.join(stateDirectory, "access-tokens.json");
-    return new TokenFollower({ ...rest, url, token, intervalMs, file, take: (items) => callers.accept(items) });
+    return new TokenFollower({ url, token, intervalMs, file, now, log, take: (items) => callers.accept(items) });
   }
 
   /** Takes over the last known tokens, asks once, and goes on in the background. */

@@ -1,5 +1,9 @@
-/** The replicas of pools that follow endpoints of a control plane, and the load that the control plane scales them by. */
+/**
+ * The control plane of a gateway: replicas of the endpoints that pools follow, their load for its autoscaler, and its access tokens.
+ */
 import path from "node:path";
+import type { Callers } from "../access/callers.ts";
+import { TokenFollower } from "../access/followed-tokens.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { EndpointFollower } from "../replicas/endpoint-follower.ts";
 import type { Fleet } from "../replicas/fleet.ts";
@@ -18,6 +22,7 @@ const REPLICAS_MAX = 1_000;
 const QUEUED_MAX = 1e12;
 
 interface FollowedParts {
+  readonly callers: Callers;
   readonly fleet: Fleet;
   readonly waker: Waker;
   readonly limits: LimitSource;
@@ -36,17 +41,19 @@ const BUDGETS_MS = 1000;
 /** The endpoints that pools follow, if the gateway has a control plane, and the budgets of the overflows of pools. */
 export class FollowedEndpoints {
   readonly #follower: EndpointFollower | undefined;
+  readonly #tokens: TokenFollower | undefined;
   readonly #budgets: OverflowBudgets;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(config: GatewayConfig, parts: FollowedParts) {
     const { fleet, usage, usageDirectory: directory, limits, now, log } = parts;
     this.#budgets = new OverflowBudgets({ directory, usage, limits, now, log, pools: () => fleet.pools.values() });
+    this.#tokens = TokenFollower.of(config, parts);
     this.#follower = followerOf(config, parts, () => void this.#budgets.check());
   }
 
   async start(): Promise<void> {
-    await this.#follower?.start();
+    await Promise.all([this.#follower?.start(), this.#tokens?.start()]);
     await this.#budgets.check();
     this.#timer = setInterval(() => void this.#budgets.check(), BUDGETS_MS);
     this.#timer.unref();
@@ -59,6 +66,7 @@ export class FollowedEndpoints {
   stop(): void {
     clearInterval(this.#timer);
     this.#follower?.stop();
+    this.#tokens?.stop();
   }
 }
 

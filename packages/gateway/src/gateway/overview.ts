@@ -7,6 +7,7 @@ import type { GatewayConfig, TeamConfig } from "../config/schema.ts";
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import { notReady, type ServingState } from "../protocols/health.ts";
+import { endpointFullName } from "../replicas/endpoint-name.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Replica } from "../replicas/replica.ts";
 import type { GatewayGauges, GatewayMetrics } from "../telemetry/metrics.ts";
@@ -20,6 +21,8 @@ const TEAMS_MAX = 100;
 const KEYS_MAX = 20;
 const POOLS_MAX = 100;
 const REPLICAS_MAX = 200;
+/** Models of a pool. */
+const MODELS_MAX = 20;
 const ERRORS_MAX = 20;
 const REASONS_MAX = 50;
 const TEXT_MAX = 300;
@@ -30,6 +33,8 @@ export interface OverviewSources {
   readonly metrics: GatewayMetrics;
   readonly ring: RequestRing;
   readonly startedAtMs: number;
+  /** Where the gateway takes requests. */
+  readonly url: string;
   /** The configuration that was applied last. */
   active(): GatewayConfig;
   gauges(): GatewayGauges;
@@ -55,6 +60,7 @@ function overviewOf(sources: OverviewSources): object {
   const pools = [...state.fleet.pools.values()];
   return {
     id: config.id,
+    url: sources.url,
     startedAtMs: Math.round(sources.startedAtMs),
     nowMs: Math.round(state.nowMs),
     notReady: notReady(state).map(({ detail }) => detail),
@@ -66,7 +72,7 @@ function overviewOf(sources: OverviewSources): object {
     teamCount: config.teams.length,
     teams: shownTeams(config, teamCounts).map((team) => teamOf(team, sources, state.nowMs)),
     poolCount: pools.length,
-    pools: shownPools(pools, state.nowMs),
+    pools: shownPools(pools, config, state.nowMs),
     errors: sources.ring.newest(ERRORS_MAX, isFailure).map(errorOf),
   };
 }
@@ -123,7 +129,7 @@ function sum<Item>(items: readonly Item[], value: (item: Item) => number): numbe
   return items.reduce((total, item) => total + value(item), 0);
 }
 
-function shownPools(pools: readonly Pool[], nowMs: number): readonly object[] {
+function shownPools(pools: readonly Pool[], { models }: GatewayConfig, nowMs: number): readonly object[] {
   let left = REPLICAS_MAX;
   return pools.slice(0, POOLS_MAX).map((pool) => {
     const replicas = [...pool.replicas.values()];
@@ -136,6 +142,11 @@ function shownPools(pools: readonly Pool[], nowMs: number): readonly object[] {
     return {
       name: pool.name,
       engine: pool.config.engine,
+      endpoint: pool.config.endpoint === undefined ? null : endpointFullName(pool.config.endpoint),
+      models: models
+        .filter(({ pools: routes }) => routes[0]?.pool === pool.name)
+        .slice(0, MODELS_MAX)
+        .map(({ name }) => name),
       requests: pool.requestCount,
       replicaCount: replicas.length,
       readyCount: replicas.filter((replica) => replica.isAvailable(nowMs)).length,

@@ -17,7 +17,6 @@ import {
 import { checkAddresses } from "../config/exposure.ts";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
-import { TokenFollower } from "../access/followed-tokens.ts";
 import { ResponseOwners } from "../access/response-owners.ts";
 import { BatchStore } from "../batches/store.ts";
 import { ClientConnection } from "../http/client-connection.ts";
@@ -200,28 +199,28 @@ async function startParts(
   );
   opened.add(() => prober.stop());
   let active = config;
-  const followedParts = { fleet, waker, limits, usage, usageDirectory, stateDirectory, now, log };
+  const { callers } = gateway;
+  const followedParts = { callers, fleet, waker, limits, usage, usageDirectory, stateDirectory, now, log };
   const followed = new FollowedEndpoints(config, { ...followedParts, active: () => active });
   opened.add(() => followed.stop());
-  const tokens = TokenFollower.of(config, { stateDirectory, callers: gateway.callers, now, log });
-  opened.add(() => tokens?.stop());
-  await Promise.all([followed.start(), tokens?.start()]);
+  await followed.start();
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
   const listener = createListener(config, gateway, log);
   opened.add(() => listener.close());
-  const url = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
+  const address = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
+  const url = config.tls === undefined ? address : address.replace("http:", "https:");
   const adminToken = adminTokenOf(config, stateDirectory);
   const requests = { ring, directory: usageDirectory, now };
-  const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer, limits, requests, adminToken };
-  const admin = adminOf({ ...adminParts, options, active: () => active });
+  const adminParts = { ...parts, url, config, gateway, requests, adminToken, options };
+  const admin = adminOf({ ...adminParts, active: () => active });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
   resumeBatches(gateway, log);
   const apply = reloads(config, { gateway, usage, limits, directory: usageDirectory, now, log });
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
   return {
-    url: config.tls === undefined ? url : url.replace("http:", "https:"),
+    url,
     adminUrl,
     adminToken,
     apply: async (next) => {
@@ -229,7 +228,7 @@ async function startParts(
       active = next;
     },
     reopenLog: () => accessLog?.reopen(),
-    close: closing({ ...parts, config, gateway, prober, followed, tokens, sweeper, admin, listener }),
+    close: closing({ ...parts, config, gateway, prober, followed, sweeper, admin, listener }),
   };
 }
 
@@ -245,7 +244,6 @@ interface RunningParts {
   readonly batches: BatchStore;
   readonly prober: Prober;
   readonly followed: FollowedEndpoints;
-  readonly tokens: TokenFollower | undefined;
   readonly sweeper: NodeJS.Timeout;
   readonly admin: HttpServer;
   readonly listener: Listener;
@@ -265,7 +263,6 @@ function closing(parts: RunningParts): () => Promise<void> {
     await batches.idle();
     prober.stop();
     parts.followed.stop();
-    parts.tokens?.stop();
     clearInterval(parts.sweeper);
     parts.admin.close();
     parts.admin.closeAllConnections();
@@ -300,6 +297,7 @@ function adminOf(parts: {
   readonly config: GatewayConfig;
   readonly limits: LimitSource;
   readonly requests: RequestSources;
+  readonly url: string;
   readonly adminToken: string;
   readonly options: StartOptions;
   /** The configuration that was applied last. */
@@ -322,7 +320,7 @@ function adminOf(parts: {
   });
   const servingState = (): ServingState => gateway.servingState();
   const { ring } = parts.requests;
-  const overview = { metrics, ring, startedAtMs: steadyNow(), active, gauges, servingState, used };
+  const overview = { url: parts.url, metrics, ring, startedAtMs: steadyNow(), active, gauges, servingState, used };
   return createAdminServer({
     token: parts.adminToken,
     isLocal: config.admin === undefined || isLoopback(config.admin.host),

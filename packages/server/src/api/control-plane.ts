@@ -12,6 +12,7 @@ import type { MetricSourceService } from "../metric-sources/metric-source-servic
 import type { MetricTriggers } from "../metric-sources/metric-triggers.ts";
 import type { StoreService } from "../stores/store-service.ts";
 import type { AutoscalerService } from "../endpoints/autoscaler-service.ts";
+import type { EndpointTrials } from "../gateway/endpoint-trials.ts";
 import type { GatewayReader } from "../gateway/gateway-reader.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
@@ -60,6 +61,7 @@ export interface ControlPlane {
   readonly execs: ExecSessions;
   readonly mlflow: MlflowService;
   readonly gateway: GatewayReader;
+  readonly trials: EndpointTrials;
   readonly autoscaler: AutoscalerService;
   readonly provisioners: ProvisionerService;
   readonly log: DriverLog;

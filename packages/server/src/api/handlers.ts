@@ -73,6 +73,7 @@ import {
 } from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
+import { tryEndpoint } from "./endpoint-trial.ts";
 import { withStaging } from "./attempt-staging.ts";
 import { metricSourceHandlers } from "./metric-sources.ts";
 import { declareStore, removeStore, storeCaches, storeRefusal, stores } from "./stores.ts";
@@ -313,6 +314,7 @@ export const handlers: Handlers = {
     if (wanted === null) throw noWorkload(id);
     return { workloadId: id, wanted };
   },
+  tryEndpoint,
   steerRollout: async (plane, call) => {
     const { id } = call.params;
     const steered = {

@@ -14,6 +14,7 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "calendar.read": "viewer",
   "calendar.write": "operator",
   "documents.apply": "member",
+  "endpoints.use": "member",
   "events.read": "viewer",
   "executors.write": "admin",
   "fleet.read": "viewer",
@@ -231,6 +232,7 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   reportLoad: () => loadReport,
   forecastDrill: () => ({ lose: [{ name: "absent" }] }),
   startDrill: () => ({ lose: [{ name: "absent" }] }),
+  tryEndpoint: () => ({ prompt: "hello" }),
   annotateIncident: () => ({ kind: "acknowledge" }),
   reportFaults: () => ({ faults: [{ code: "xid-79", severity: "critical" }] }),
   decidePipelineStep: () => ({ step: "train", approved: true }),
@@ -246,7 +248,9 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
   const id =
     target ??
     (subject === "workload"
-      ? (name === "reportLoad" || name === "steerRollout" ? served : work)[isOwn ? "own" : "other"]
+      ? (name === "reportLoad" || name === "steerRollout" || name === "tryEndpoint" ? served : work)[
+          isOwn ? "own" : "other"
+        ]
       : subject === "team"
         ? "lab/nlp"
         : subject === "schedule"

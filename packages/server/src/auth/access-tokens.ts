@@ -17,6 +17,21 @@ const ENDED_KEPT_MAX = 1_000;
 /** The last use is kept to this time in ms, so that requests do not cause writes. */
 const LAST_USE_STEP_MS = 60_000;
 
+/** Lifetime and number of secrets with which the control plane asks gateways. */
+const ISSUED_MS = 3_600_000;
+const ISSUED_MAX = 1_000;
+const NAME_CHARS_MAX = 63;
+
+interface IssuedToken {
+  readonly secret: string;
+  readonly token: {
+    readonly name: string;
+    readonly team: string;
+    readonly sha256: string;
+    readonly expiresAtMs: number;
+  };
+}
+
 interface AccessTokensOptions {
   readonly home: string;
   readonly nowMs: () => number;
@@ -39,6 +54,7 @@ export class AccessTokens {
   readonly #timer: NodeJS.Timeout;
   #hasNewUse = false;
   #followed: FollowedTokens | null = null;
+  readonly #issued = new Map<string, IssuedToken>();
 
   constructor(options: AccessTokensOptions) {
     this.#options = options;
@@ -157,13 +173,33 @@ export class AccessTokens {
   followed(): FollowedTokens {
     if (this.#followed !== null) return this.#followed;
     const nowMs = this.#options.nowMs();
+    const issued = [...this.#issued.values()].flatMap(({ token }) => token);
     const items = [...this.#tokens.values()].flatMap((token) => {
       const { name, team, role, sha256, expiresAtMs } = token;
       return team === null || role === "viewer" || hasEnded(token, nowMs) ? [] : { name, team, sha256, expiresAtMs };
     });
-    const version = digestOf(JSON.stringify(items)).toString("hex");
-    this.#followed = { version, items };
+    const all = [...items, ...issued];
+    this.#followed = { version: digestOf(JSON.stringify(all)).toString("hex"), items: all };
     return this.#followed;
+  }
+
+  /**
+   * A secret with which the control plane itself asks gateways for a user of a team. It is kept in memory, and the control plane does
+   * not accept it. It is the same until half of its time is over.
+   */
+  issue(user: string, team: string): string {
+    const nowMs = this.#options.nowMs();
+    const key = `${user} ${team}`;
+    const known = this.#issued.get(key);
+    if (known !== undefined && nowMs < known.token.expiresAtMs - ISSUED_MS / 2) return known.secret;
+    for (const [other, { token }] of this.#issued)
+      if (token.expiresAtMs <= nowMs || this.#issued.size >= ISSUED_MAX) this.#issued.delete(other);
+    const secret = `hr_${randomBytes(ID_BYTES).toString("hex")}_${randomBytes(SECRET_BYTES).toString("base64url")}`;
+    const sha256 = digestOf(secret).toString("hex");
+    const name = `console-${user}`.slice(0, NAME_CHARS_MAX);
+    this.#issued.set(key, { secret, token: { name, team, sha256, expiresAtMs: nowMs + ISSUED_MS } });
+    this.#followed = null;
+    return secret;
   }
 
   close(): void {

@@ -46,16 +46,24 @@ export class GatewayReader {
     return this.#address !== null;
   }
 
+  /** Where the gateway is administered. Throws if none is configured. */
+  get adminUrl(): string {
+    return this.#configured().admin;
+  }
+
   /** A failed read is kept as long as another, so that a gateway that is down costs no more. */
   read(): Promise<GatewayOverview> {
-    const address = this.#address;
-    if (address === null)
-      throw refuse("noGateway", "No gateway is configured. Start with --gateway URL and --gateway-token FILE.");
+    const address = this.#configured();
     const nowMs = performance.now();
     if (this.#kept === null || nowMs - this.#kept.atMs >= KEPT_MS) {
       this.#kept = { answer: overviewAt(address), atMs: nowMs };
     }
     return this.#kept.answer;
+  }
+
+  #configured(): GatewayAddress {
+    if (this.#address !== null) return this.#address;
+    throw refuse("noGateway", "No gateway is configured. Start with --gateway URL and --gateway-token FILE.");
   }
 }
 

@@ -14,6 +14,7 @@ import { Moment, Span } from "../../parts/time-text.tsx";
 import { DecisionsPanel } from "./decisions-panel.tsx";
 import { latencyText, loadText, ReadyText } from "./endpoint-texts.tsx";
 import { RolloutPanel } from "./rollout-panel.tsx";
+import { TrialPanel } from "./trial-panel.tsx";
 
 const route = getRouteApi("/endpoints/$workloadId");
 
@@ -41,6 +42,7 @@ export function EndpointPage(): ReactElement {
               <ScalingPanel endpoint={endpoint} />
               <LoadPanel load={endpoint.load} />
             </div>
+            <TrialPanel endpoint={endpoint} />
             {endpoint.rollout === null ? null : <RolloutPanel rollout={endpoint.rollout} />}
             <div className="grid items-start gap-4 xl:grid-cols-2">
               <ReplicaPanel endpoint={endpoint} />
