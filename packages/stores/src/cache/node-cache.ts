@@ -7,6 +7,7 @@ import { renameSync } from "node:fs";
 import { readdir, rename, stat, statfs, utimes } from "node:fs/promises";
 import path from "node:path";
 import { lockDirectory, makeDirectory, OperationalError, syncPath } from "@headroom/platform";
+import { checkBlobs } from "../transfers/blob-digests.ts";
 import { download } from "../transfers/download.ts";
 import type { FairTurns } from "../transfers/fair-turns.ts";
 import { findContent } from "../transfers/found-content.ts";
@@ -262,6 +263,8 @@ export class NodeCache {
     await download({ store, turns, holder: onBytes, uri, parallel, signal, onBytes }, found, draft);
     try {
       await checkDraft(draft.dir, wanted, signal);
+      if (digest === null && store.tagsAreDigests === true)
+        await checkBlobs(contentOf(draft.dir), found, { uri, signal });
     } catch (error) {
       // The next attempt must not go on with these bytes.
       if (!signal.aborted) await removeTree(draft.dir);

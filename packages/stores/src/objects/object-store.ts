@@ -17,6 +17,8 @@ export interface ByteRange {
 export interface ObjectStore {
   /** Size of the parts in which large objects are read and written. */
   readonly partBytes: number;
+  /** Tags are the digests of the bytes (`sha256:…`), and the store does not compare them. Absent: they are not. */
+  readonly tagsAreDigests?: true;
   /** The object with exactly this key; `null`: there is none. */
   head(key: string, signal: AbortSignal): Promise<StoredObject | null>;
   /** Objects whose keys begin with the prefix, in pages. */

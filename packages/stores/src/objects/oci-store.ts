@@ -15,6 +15,7 @@ export class OciStore implements ObjectStore {
   readonly #client: RegistryClient;
   readonly #registry: string;
   readonly partBytes: number;
+  readonly tagsAreDigests = true as const;
 
   constructor(client: RegistryClient, registry: string, partBytes: number) {
     this.#client = client;

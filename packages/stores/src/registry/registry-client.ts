@@ -33,6 +33,8 @@ interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
+  /** The answer has the bytes of a blob, so it has no time limit. */
+  readonly isLong?: boolean;
   readonly signal: AbortSignal;
   readonly scope: string;
 }
@@ -44,7 +46,8 @@ export class RegistryClient {
   constructor(access: RegistryAccess) {
     this.#access = access;
     const host = new URL(this.#base).hostname;
-    const isHere = host === "localhost" || host === "[::1]" || host.startsWith("127.");
+    // `127.example.org` is a name like any other.
+    const isHere = /^(?:localhost|\[::1\]|127(?:\.[0-9]{1,3}){3})$/.test(host);
     if (access.plainHttp && access.credentials !== null && !isHere)
       throw problem(access, "a password is not sent over plain HTTP to another machine. Use HTTPS");
   }
@@ -58,7 +61,7 @@ export class RegistryClient {
     });
     if (response.status === 404) return discard(response, null);
     this.#expect(response, [200], `the manifest ${name} ${at}`);
-    const bytes = await bodyOf(response, MANIFEST_BYTES_MAX, this.#access);
+    const bytes = await this.#bodyOf(response, MANIFEST_BYTES_MAX, signal);
     const digest = sha256(bytes);
     if (at.startsWith("sha256:") && at !== digest)
       throw problem(this.#access, `the manifest of ${name} has another digest than ${at}`);
@@ -98,6 +101,7 @@ export class RegistryClient {
   ): AsyncGenerator<Uint8Array> {
     const response = await this.#send(this.#url(name, `blobs/${digest}`), {
       headers: { range: `bytes=${from}-${to - 1}` },
+      isLong: true,
       signal,
       scope: `repository:${name}:pull`,
     });
@@ -105,7 +109,7 @@ export class RegistryClient {
     // A registry that ignores the range sends everything.
     let skip = response.status === 206 ? 0 : from;
     let left = to - from;
-    for await (const piece of response.body ?? []) {
+    for await (const piece of this.#pieces(response, signal)) {
       const wanted = piece.subarray(Math.min(skip, piece.length)).subarray(0, left);
       skip -= Math.min(skip, piece.length);
       left -= wanted.length;
@@ -176,7 +180,9 @@ export class RegistryClient {
 
   /** A location of the registry itself: bytes and tokens go nowhere else. */
   #location(response: Response, base: string): string {
-    const url = new URL(response.headers.get("location") ?? "", base);
+    const location = response.headers.get("location") ?? "";
+    if (!URL.canParse(location, base)) throw problem(this.#access, "it sends uploads to a location that is no URL");
+    const url = new URL(location, base);
     if (url.origin !== new URL(this.#base).origin)
       throw problem(this.#access, `it sends uploads to another host (${url.host.slice(0, 100)})`);
     return url.href;
@@ -186,6 +192,10 @@ export class RegistryClient {
     const known = this.#tokens.get(call.scope);
     const first = await this.#fetch(url, call, known);
     if (first.status !== 401) return first;
+    const { host, origin } = new URL(first.url);
+    // A host behind a redirect must not choose the service that gets the password.
+    if (origin !== new URL(this.#base).origin)
+      return discard(first, Promise.reject(forbidden(this.#access, `401 of ${host}, to which it redirects`)));
     const challenge = first.headers.get("www-authenticate") ?? "";
     await discard(first, null);
     const authorization = await this.#authorize(challenge, call);
@@ -216,19 +226,14 @@ export class RegistryClient {
     const response = await this.#fetch(url.href, { headers, signal, scope });
     if (response.status !== 200)
       return discard(response, Promise.reject(forbidden(this.#access, `${response.status} of its token service`)));
-    const answer = JSON.parse((await bodyOf(response, ANSWER_BYTES_MAX, this.#access)).toString("utf8")) as Record<
-      string,
-      unknown
-    >;
-    const token = answer["token"] ?? answer["access_token"];
-    if (typeof token !== "string" || !/^[\x21-\x7e]{1,16384}$/.test(token))
-      throw forbidden(this.#access, "its token service sent no token");
+    const token = tokenIn(await this.#bodyOf(response, ANSWER_BYTES_MAX, signal));
+    if (token === null) throw forbidden(this.#access, "its token service sent no token");
     return `Bearer ${token}`;
   }
 
   async #fetch(
     url: string,
-    { method = "GET", headers = {}, body, signal }: Call,
+    { method = "GET", headers = {}, body, isLong = false, signal }: Call,
     authorization?: string,
   ): Promise<Response> {
     try {
@@ -236,15 +241,38 @@ export class RegistryClient {
         method,
         headers: { ...headers, ...(authorization === undefined ? {} : { authorization }) },
         ...(body === undefined ? {} : { body: new Uint8Array(body) }),
-        signal: method === "GET" ? signal : AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+        signal: isLong ? signal : AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
         // A blob can be behind a redirect; `fetch` drops the authorization for another host.
         redirect: method === "GET" || method === "HEAD" ? "follow" : "error",
       });
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-      throw unreachable(this.#access, typeof cause?.code === "string" ? cause.code : "the connection was cut", error);
+      throw this.#cut(error, signal);
     }
+  }
+
+  async *#pieces(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of response.body ?? []) yield piece;
+    } catch (error) {
+      throw this.#cut(error, signal);
+    }
+  }
+
+  async #bodyOf(response: Response, most: number, signal: AbortSignal): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of this.#pieces(response, signal)) {
+      bytes += piece.length;
+      if (bytes > most) throw problem(this.#access, `its answer has more than ${most} bytes`);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #cut(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+    return unreachable(this.#access, typeof cause?.code === "string" ? cause.code : "the connection was cut", error);
   }
 
   #expect({ status }: Response, wanted: readonly number[], what: string): void {
@@ -262,15 +290,15 @@ async function discard<Result>(response: Response, result: Result | Promise<Resu
   return result;
 }
 
-async function bodyOf(response: Response, most: number, access: RegistryAccess): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.length;
-    if (bytes > most) throw problem(access, `its answer has more than ${most} bytes`);
-    pieces.push(piece);
+/** The token in the answer of a token service; `null`: it has none. */
+function tokenIn(answer: Buffer): string | null {
+  try {
+    const { token, access_token: other } = JSON.parse(answer.toString("utf8")) as Readonly<Record<string, unknown>>;
+    const found = token ?? other;
+    return typeof found === "string" && /^[\x21-\x7e]{1,16384}$/.test(found) ? found : null;
+  } catch {
+    return null;
   }
-  return Buffer.concat(pieces);
 }
 
 const problem = ({ registry }: RegistryAccess, text: string): OperationalError =>

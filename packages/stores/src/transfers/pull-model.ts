@@ -9,6 +9,7 @@ import { readModelPack } from "../registry/model-pack.ts";
 import { ociUri } from "../registry/oci-reference.ts";
 import type { OciReference } from "../registry/oci-reference.ts";
 import type { RegistryClient } from "../registry/registry-client.ts";
+import { checkBlobs } from "./blob-digests.ts";
 import { CONTENT, download } from "./download.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { findContent } from "./found-content.ts";
@@ -54,9 +55,12 @@ export async function pullModel(
   const transfer = { store, turns: new FairTurns(PARALLEL), holder: onBytes, uri, parallel: PARALLEL, signal, onBytes };
   await download(transfer, found, { dir, bootId: BOOT });
   const content = path.join(dir, CONTENT);
-  for (const { name, object } of found.files) {
-    const { digest } = await contentDigest(name === "" ? content : path.join(content, name), signal);
-    if (digest !== object.tag) await refuse(dir, `${uri} has other bytes than its manifest says (${name}).`);
+  try {
+    await checkBlobs(content, found, { uri, signal });
+  } catch (error) {
+    // The next pull must not go on with these bytes.
+    if (!signal.aborted) await rm(dir, { recursive: true, force: true });
+    throw error;
   }
   const { digest } = await contentDigest(content, signal);
   if (model.contentDigest !== null && digest !== model.contentDigest)
