@@ -15,6 +15,8 @@ import type { NodeCache, StoreSet } from "@headroom/stores";
 export interface StagingSource {
   readonly stores: StoreSet;
   readonly cache: NodeCache;
+  /** Whether workers see a path of the control plane's machine. Absent: they see all of them. */
+  readonly isSeen?: (at: string) => boolean;
 }
 
 export interface StagingProgress {
@@ -128,7 +130,7 @@ export class InputStaging {
       const { name, version = name, digest = null } = artifact;
       const { here, uri } = this.#placeOf(artifact);
       refuseAs(ruleRefusal(launch, artifact));
-      if (uri !== null) this.#refuseAccess(launch, uri, artifact);
+      this.#refuseAccess(launch, uri ?? here, artifact);
       artifacts.push({ ...artifact, path: uri === null ? here : await bring({ uri, name: version, digest }) });
     }
     const inputs: string[] = [];
@@ -156,12 +158,18 @@ export class InputStaging {
     throw new StagingFailure(`${artifact?.version ?? uri} could not be staged. ${refusal}`, "inputs");
   }
 
-  /** The URI from which the artifact is staged; `null`: it is on this machine, or in no declared store. */
+  /**
+   * The URI from which the artifact is staged; `null`: it is where workers see it, or in no declared store. A path that
+   * workers may not see is used if nothing can be staged.
+   */
   #placeOf({ path: at, places = [] }: LaunchArtifact): { readonly here: string; readonly uri: string | null } {
     const all = [at, ...places];
     const here = all.find((uri) => !this.#isStaged(uri) && path.isAbsolute(pathOf(uri)) && existsSync(pathOf(uri)));
-    if (here !== undefined) return { here: pathOf(here), uri: null };
-    return { here: pathOf(at), uri: all.find((uri) => this.#isStaged(uri)) ?? null };
+    const uri = all.find((each) => this.#isStaged(each)) ?? null;
+    const { isSeen } = this.#source;
+    if (here !== undefined && (uri === null || isSeen === undefined || isSeen(pathOf(here))))
+      return { here: pathOf(here), uri: null };
+    return { here: pathOf(at), uri };
   }
 
   #isStaged(uri: string): boolean {

@@ -124,7 +124,11 @@ class SlurmExecutor implements Executor {
     this.#staging =
       this.#cache === null || options.stores === undefined
         ? null
-        : new InputStaging({ stores: options.stores, cache: this.#cache });
+        : new InputStaging({
+            stores: options.stores,
+            cache: this.#cache,
+            isSeen: isSeenByNodes(options.stores, settings),
+          });
     this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
     this.#owners = owners;
@@ -453,4 +457,12 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 function sharedCache({ settings, stores }: SlurmExecutorOptions): NodeCache | null {
   if (stores === undefined) return null;
   return new NodeCache({ dir: path.join(settings.directory, "cache", "inputs"), bootId: readBootId() });
+}
+
+/** Paths that nodes see, as far as this machine knows: the shared directory, and declared file systems. */
+function isSeenByNodes(stores: StoreSet, { directory }: SlurmSettings): (at: string) => boolean {
+  return (at) => {
+    const plain = path.resolve(at);
+    return plain.startsWith(`${directory}/`) || stores.placeOf(`file://${plain}`) !== null;
+  };
 }

@@ -145,3 +145,16 @@ it("answers questions about several runs, and filters runs by their data sets", 
   ]);
   expect((await call("GET", "registered-models/list")).status).toBe(200);
 });
+
+it("samples long histories up to their last step", async () => {
+  const run_id = (await call("POST", "runs/create", {})).body.run.info.run_id as string;
+  const count = 26_000;
+  for (let from = 0; from < count; from += 1_000) {
+    const metrics = Array.from({ length: 1_000 }, (_, at) => from + at);
+    const points = metrics.map((step) => ({ key: "loss", value: step, timestamp: step, step }));
+    expect((await call("POST", "runs/log-batch", { run_id, metrics: points })).status).toBe(200);
+  }
+  const sampled = { run_ids: [run_id], metric_key: "loss", max_results: 4 };
+  const { metrics } = (await call("GET", "metrics/get-history-bulk-interval", sampled)).body;
+  expect(metrics.map(({ step }: { step: number }) => step)).toEqual([0, 6_500, 13_000, 19_500, 25_999]);
+});
