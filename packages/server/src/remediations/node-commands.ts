@@ -13,6 +13,8 @@ const READ_TIMEOUT_MS = 60_000;
 /** A measurement takes at most the three minutes of a qualification, and as much to begin. */
 const TEST_TIMEOUT_MS = 360_000;
 const FACTS_MAX = 1_000;
+/** Output of a command that only reads. The programs of a node write it, so it is not trusted. */
+const READ_BYTES_MAX = 1024 * 1024;
 const VALUE_CHARS_MAX = 500;
 const REASON_CHARS_MAX = 300;
 const PASSED_ON = ["PATH", "HOME", "LANG", "TZ", "SSH_AUTH_SOCK"];
@@ -27,7 +29,11 @@ export async function readFacts(
   node: string,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const { code, stdout, stderr } = await run(document, document.facts, node, { timeoutMs: READ_TIMEOUT_MS, signal });
+  const { code, stdout, stderr } = await run(document, document.facts, node, {
+    timeoutMs: READ_TIMEOUT_MS,
+    outputMaxBytes: READ_BYTES_MAX,
+    signal,
+  });
   if (code !== 0) throw unreadable(`the facts command ended with code ${code}: ${plain(stderr)}`);
   const reading = facts.safeParse(parsed(stdout));
   if (!reading.success) throw unreadable("the facts command did not print one JSON object of plain values");
@@ -46,7 +52,11 @@ export async function measure(
   words: readonly string[],
   { node, signal }: { readonly node: string; readonly signal: AbortSignal },
 ): Promise<number> {
-  const { code, stdout, stderr } = await run(document, words, node, { timeoutMs: TEST_TIMEOUT_MS, signal });
+  const { code, stdout, stderr } = await run(document, words, node, {
+    timeoutMs: TEST_TIMEOUT_MS,
+    outputMaxBytes: READ_BYTES_MAX,
+    signal,
+  });
   if (code !== 0) throw unreadable(`the test ended with code ${code}: ${plain(stderr)}`);
   const value = Number(stdout.trim());
   if (stdout.trim() === "" || !Number.isFinite(value) || value < 0) throw unreadable("the test did not print a number");
@@ -56,6 +66,7 @@ export async function measure(
 /** Changes a node. Throws `nodeUnchanged` if the command fails or exceeds its time limit. */
 export async function change(document: RemediationDocument, node: string, signal: AbortSignal): Promise<void> {
   const words = document.command ?? ansibleWords(document);
+  await refuseGroups(document, { node, signal });
   const { code, stdout, stderr } = await run(document, words, node, { timeoutMs: document.timeout, signal });
   if (code === 0) return;
   // Ansible prints failures of tasks on its standard output.
@@ -75,11 +86,30 @@ function ansibleWords({ ansible }: RemediationDocument): readonly string[] {
   ];
 }
 
+/** `--limit` reads a name as a pattern. A node that has the name of a group would stand for all hosts of the group. */
+async function refuseGroups(
+  document: RemediationDocument,
+  { node, signal }: { readonly node: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const inventory = document.ansible?.inventory;
+  if (inventory === undefined) return;
+  const words = ["ansible", "--inventory", inventory, "--list-hosts", "{node}"];
+  const limits = { timeoutMs: READ_TIMEOUT_MS, outputMaxBytes: READ_BYTES_MAX, signal };
+  const { code, stdout, stderr } = await run(document, words, node, limits);
+  const [head = "", ...hosts] = stdout
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  if (code === 0 && head === "hosts (1):" && hosts.length === 1 && hosts[0] === node) return;
+  const found = code === 0 ? `it stands for ${plain([head, ...hosts].join(" "))}` : plain(stderr);
+  throw new OperationalError("nodeUnchanged", `${node} is not exactly one host of ${inventory}: ${found}`);
+}
+
 async function run(
   { env }: RemediationDocument,
   words: readonly string[],
   node: string,
-  limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  limits: { readonly timeoutMs: number; readonly outputMaxBytes?: number; readonly signal: AbortSignal },
 ): Promise<CommandOutput> {
   if (!NODE_NAME.test(node)) throw unreadable("the name of the node is no name of a host");
   const [file = "", ...rest] = words.map((word) => word.replaceAll("{node}", node));

@@ -5,7 +5,7 @@
 import type { ReadonlyState } from "@headroom/engine";
 import { factDeviations, slowerPercent } from "@headroom/health";
 import { HOUR_MS, isProposalOpen, usualProposalRules } from "@headroom/model";
-import type { NodeId } from "@headroom/model";
+import type { NodeId, Proposal } from "@headroom/model";
 import type { RemediatedNode, RemediationRun } from "@headroom/protocol";
 import { rejectionProblem } from "@headroom/views";
 import type { CommandRequest } from "../driver/driver.ts";
@@ -16,6 +16,7 @@ import type { Driver } from "../driver/driver.ts";
 import { change, measure, readFacts } from "./node-commands.ts";
 import { digestOf } from "./remediation-file.ts";
 import type { RemediationDocument } from "./remediation-file.ts";
+import { isActive } from "./run-book.ts";
 import type { RunBook } from "./run-book.ts";
 
 const ACTOR = "headroom";
@@ -101,6 +102,8 @@ export class NodeSteps {
       if (known === undefined) return this.#to(step, "failed", "the node left the fleet");
       if (!document.pools.includes(known.pool))
         return this.#to(step, "failed", `the remediation does not name the pool ${known.pool}`);
+      const other = this.#otherRun(step);
+      if (other !== undefined) return this.#wait(step, `run ${other}, which changes ${node.nodeId}`, BUDGET_EVERY_MS);
       const full = this.#budgetText(state, known.pool);
       if (full !== null) return this.#wait(step, full, BUDGET_EVERY_MS);
       this.#parts.book.change(run.id, { waitsFor: "" });
@@ -108,6 +111,12 @@ export class NodeSteps {
       const changes = { begunAtMs, wasDrained: document.mode === "drain" && known.draining };
       this.#to(step, document.mode === "drain" ? "draining" : "changing", "", changes);
     });
+  }
+
+  /** Another run that changes the node now: its end would put the node into service during the change of this run. */
+  #otherRun({ run, node: { nodeId } }: Step): string | undefined {
+    const others = this.#parts.book.open().filter(({ id }) => id !== run.id);
+    return others.find(({ nodes }) => nodes.some((each) => each.nodeId === nodeId && isActive(each)))?.id;
   }
 
   /** The reason why no node of the pool may be changed now by the rule of remediations; `null`: one may. */
@@ -127,11 +136,11 @@ export class NodeSteps {
   async #drain(step: Step): Promise<void> {
     const { run, node, document } = step;
     const { driver, nowMs, book } = this.#parts;
-    const { isDraining, isEmpty, proposal } = await driver.read(({ state }) => ({
-      isDraining: state.nodes.get(node.nodeId as NodeId)?.draining === true,
-      isEmpty: ![...state.attempts.values()].some(({ workers }) => workers.some((each) => each.node === node.nodeId)),
+    const { isPresent, isDraining, isEmpty, proposal } = await driver.read(({ state }) => ({
+      ...placeOf(state, node),
       proposal: node.drainProposal === null ? undefined : state.proposals.get(node.drainProposal),
     }));
+    if (!isPresent) return this.#to(step, "failed", "the node left the fleet");
     if (nowMs() - node.sinceMs > document.drainTimeout)
       return this.#to(step, "failed", `the node was not empty within ${document.drainTimeout / 1000} s`);
     if (isDraining && (node.wasDrained || proposal === undefined || proposal.actedAtMs !== null)) {
@@ -140,6 +149,7 @@ export class NodeSteps {
       return this.#to(step, "changing", "");
     }
     if (node.drainProposal === null) return this.#proposeDrain(step);
+    if (node.wasDrained) return this.#follow(step, proposal);
     switch (proposal?.phase) {
       case "advised":
         return this.#simulate(node.drainProposal);
@@ -149,7 +159,7 @@ export class NodeSteps {
         return this.#wait(step, "", LOOK_EVERY_MS);
       case "acted":
       case "scored":
-        return this.#to(step, "failed", "somebody resumed the node before it was changed");
+        return this.#to(step, "failed", RESUMED);
       default:
         return this.#to(step, "failed", `proposal ${node.drainProposal} to drain it is ${proposal?.phase ?? "gone"}`);
     }
@@ -163,12 +173,24 @@ export class NodeSteps {
     const reply = await this.#parts.driver.command({ ...wanted, actor: ACTOR, idempotencyKey: null });
     if (reply.kind === "accepted" && reply.result.kind === "proposalSet")
       return this.#note(step, { drainProposal: reply.result.id });
-    // Another user proposes the same drain: that proposal is followed.
-    if (reply.kind === "rejected" && reply.rejection.code === "proposalExists")
-      return this.#note(step, { drainProposal: reply.rejection.id });
+    if (reply.kind === "rejected" && reply.rejection.code === "proposalExists") {
+      const { id } = reply.rejection;
+      // The own proposal was made before a restart. The drain of another one stays after the change, as its ground does.
+      const present = await this.#parts.driver.read(({ state }) => state.proposals.get(id));
+      const isOwn = present?.actor === ACTOR && present.agent === AGENT && present.reason === reason;
+      return this.#note(step, { drainProposal: id, wasDrained: !isOwn });
+    }
     throw new Error(
       reply.kind === "rejected" ? rejectionProblem(reply.rejection).detail : "the drain was not recorded",
     );
+  }
+
+  /** Another one proposes the drain. Approval of the remediation is none of that proposal. */
+  #follow(step: Step, proposal: Proposal | undefined): void {
+    if (proposal !== undefined && isProposalOpen(proposal))
+      return this.#wait(step, `a decision about proposal ${proposal.id}`, LOOK_EVERY_MS);
+    if (proposal?.phase === "acted" || proposal?.phase === "scored") return this.#to(step, "failed", RESUMED);
+    this.#note(step, { drainProposal: null, wasDrained: false });
   }
 
   async #simulate(id: string): Promise<void> {
@@ -193,13 +215,27 @@ export class NodeSteps {
   async #change(step: Step): Promise<void> {
     const { node, document } = step;
     const { signal } = this.#parts;
+    if (!(await this.#isOut(step))) return;
     if (document.test !== undefined && node.before === null) {
       const before = await measure(document, document.test, { node: node.nodeId, signal });
       this.#parts.book.changeNode(step.run.id, node.nodeId, { before });
       await this.#parts.book.save();
+      if (!(await this.#isOut(step))) return;
     }
     await change(document, node.nodeId, signal);
     this.#to(step, "proving", "");
+  }
+
+  /** Whether the node may be changed: the fleet can have changed since its drain, in particular before a restart. */
+  async #isOut(step: Step): Promise<boolean> {
+    const { node, document } = step;
+    const { isPresent, isDraining, isEmpty } = await this.#parts.driver.read(({ state }) => placeOf(state, node));
+    if (!isPresent) this.#to(step, "failed", "the node left the fleet");
+    else if (document.mode === "live") return true;
+    else if (!isDraining) this.#to(step, "failed", RESUMED);
+    else if (!isEmpty) this.#to(step, "draining", "");
+    else return true;
+    return false;
   }
 
   /** The facts must be as desired, and the node no slower than before. */
@@ -253,6 +289,20 @@ export class NodeSteps {
 }
 
 const DETAIL_CHARS_MAX = 500;
+const RESUMED = "somebody resumed the node before it was changed";
+
+interface NodePlace {
+  readonly isPresent: boolean;
+  readonly isDraining: boolean;
+  /** No attempt has a worker on the node. */
+  readonly isEmpty: boolean;
+}
+
+function placeOf({ nodes, attempts }: ReadonlyState, { nodeId }: RemediatedNode): NodePlace {
+  const node = nodes.get(nodeId as NodeId);
+  const isEmpty = ![...attempts.values()].some(({ workers }) => workers.some((each) => each.node === nodeId));
+  return { isPresent: node !== undefined, isDraining: node?.draining === true, isEmpty };
+}
 
 const deviationsOf = (
   facts: ReadonlyMap<string, string>,

@@ -245,7 +245,7 @@ export class RemediationService {
 
   async #advance(run: RemediationRun): Promise<void> {
     const document = this.#documents.get(run.remediation);
-    if (run.phase === "running" && !isApproved(document, run) && !run.nodes.some(isActive))
+    if (run.phase === "running" && !isApproved(document, run))
       return this.#stop(run, "the document was changed or removed after the approval; propose it again");
     const failed = run.nodes.find(({ phase }) => phase === "failed");
     if (run.phase === "running" && failed !== undefined)

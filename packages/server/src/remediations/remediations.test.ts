@@ -192,6 +192,86 @@ describe("remediation of drift", () => {
     expect(await draining()).toEqual([]);
   }, 180_000);
 
+  it("leaves a proposed drain of another user to its decision, and the node drained", async () => {
+    declare(UPDATE);
+    const [node = ""] = await begin();
+    const drain = { kind: "drain", nodeId: node, running: "wait" } as const;
+    const { id: other } = await live.client.createProposal({ change: drain, reason: "its fan is broken" });
+    const id = await approved([node]);
+    const waitsFor = async (): Promise<string> => (await live.client.getRemediationRun(id)).waitsFor;
+    await expect.poll(waitsFor, { timeout: WAIT_MS }).toBe(`a decision about proposal ${other}`);
+    expect((await live.client.getProposal(other)).phase).toBe("simulated");
+    await live.client.decideProposal(other, { verdict: "approve" });
+    const run = await ended(id);
+    expect(run.nodes).toMatchObject([{ phase: "returned", detail: "proven; it stays drained, as before" }]);
+    expect(await draining()).toEqual([node]);
+  }, 180_000);
+
+  it("changes a node that is in service again only after another drain", async () => {
+    const GO = 'until test -e "$2/go"; do sleep 0.1; done; echo 100';
+    declare(UPDATE, { test: shell(GO) });
+    const [node = ""] = await begin();
+    const id = await approved([node]);
+    const phase = async () => (await live.client.getRemediationRun(id)).nodes[0]?.phase;
+    await expect.poll(phase, { timeout: WAIT_MS }).toBe("changing");
+    await live.client.resumeNode(node);
+    writeFileSync(path.join(home, "facts", "go"), "");
+    expect(await ended(id)).toMatchObject({ phase: "stopped", reason: expect.stringContaining("resumed the node") });
+    expect(readFileSync(nodeFile(node, "json"), "utf8")).toContain("2.19");
+  }, 180_000);
+
+  it("changes a node for one run at a time", async () => {
+    declare(`test ! -e "$2/busy" || exit 7; touch "$2/busy"; sleep 2; ${UPDATE}; rm "$2/busy"`);
+    const [node = "", second = ""] = await begin();
+    const ids = [await approved([node]), await approved([node, second])];
+    const runs = [await ended(ids[0] ?? ""), await ended(ids[1] ?? "")];
+    expect(runs.map(({ phase }) => phase)).toEqual(["done", "done"]);
+    expect(
+      readFileSync(path.join(home, "facts", "order"), "utf8")
+        .trim()
+        .split("\n")
+        .toSorted(),
+    ).toEqual([node, second].toSorted());
+    expect(await draining()).toEqual([]);
+  }, 180_000);
+
+  it("leaves nodes that were not changed when the file changes", async () => {
+    declare(UPDATE, { canary: 2 });
+    const nodes = await begin();
+    await live.client.setProposalRule("drain", { perHourMax: 0 });
+    const id = await approved(nodes);
+    const phases = async () => (await live.client.getRemediationRun(id)).nodes.map(({ phase }) => phase);
+    await expect.poll(phases, { timeout: WAIT_MS }).toEqual(["draining", "draining", "pending", "pending"]);
+    declare("true");
+    const run = await ended(id);
+    expect(run).toMatchObject({ phase: "stopped", reason: expect.stringContaining("changed or removed") });
+    expect(await phases()).toEqual(["left", "left", "left", "left"]);
+  }, 180_000);
+
+  it("bounds the facts that a node states", async () => {
+    declare(UPDATE, { facts: ["/bin/sh", "-c", "head -c 3000000 /dev/zero", "sh", "{node}"] });
+    await begin();
+    const [first] = (await live.client.checkRemediation("nccl")).nodes;
+    expect(first?.problem).toContain("printed more than 1048576 bytes");
+  }, 60_000);
+
+  it.skipIf(ansible === undefined)(
+    "refuses a node that has the name of a group of the inventory",
+    async () => {
+      const inventory = path.join(home, "hosts");
+      const playbook = path.join(home, "nccl.yml");
+      const task = { name: "touch", "ansible.builtin.copy": { content: "", dest: path.join(home, "touched") } };
+      writeFileSync(playbook, JSON.stringify([{ hosts: "all", gather_facts: false, tasks: [task] }]));
+      declare("", { command: undefined, ansible: { playbook, inventory, connection: "local" } });
+      const [node = ""] = await begin();
+      writeFileSync(inventory, `[${node}]\nhost-1\nhost-2\n`);
+      const run = await ended(await approved([node]));
+      expect(run).toMatchObject({ phase: "stopped", reason: expect.stringContaining("not exactly one host") });
+      expect(existsSync(path.join(home, "touched"))).toBe(false);
+    },
+    180_000,
+  );
+
   it("proposes by itself where the document has a time between checks", async () => {
     declare(UPDATE, { checkEvery: "1m" });
     const nodes = await begin();

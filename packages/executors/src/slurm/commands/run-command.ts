@@ -10,6 +10,8 @@ export interface CommandSetup {
   readonly env: Readonly<Record<string, string>>;
   /** Text for the standard input. Absent: it is empty. */
   readonly input?: string;
+  /** Bound of the standard output. Absent: 64 MiB. */
+  readonly outputMaxBytes?: number;
   /** Ends the command when it is aborted. */
   readonly signal?: AbortSignal;
 }
@@ -26,6 +28,7 @@ const COMPLAINT_MAX_CHARS = 4096;
 
 /** Throws an `OperationalError` if the command cannot run, hangs, or is ended by a signal. */
 export function runCommand(file: string, args: readonly string[], setup: CommandSetup): Promise<CommandOutput> {
+  const { outputMaxBytes = OUTPUT_MAX_BYTES } = setup;
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { detached: true, stdio: "pipe", env: setup.env, cwd: "/" });
     // A command that ends without reading closes the pipe.
@@ -48,7 +51,7 @@ export function runCommand(file: string, args: readonly string[], setup: Command
     const timer = setTimeout(() => fail(`did not answer within ${setup.timeoutMs} ms`), setup.timeoutMs);
     child.stdout.on("data", (piece: Buffer) => {
       size += piece.length;
-      if (size > OUTPUT_MAX_BYTES) fail(`printed more than ${OUTPUT_MAX_BYTES} bytes`);
+      if (size > outputMaxBytes) fail(`printed more than ${outputMaxBytes} bytes`);
       else pieces.push(piece);
     });
     child.stderr.on("data", (piece: Buffer) => {
