@@ -47,11 +47,15 @@ export function openPowerReadings(home: string, fromMs: number): MeasuredPowerSo
   }
 }
 
+/** Oldest first. Readings after the clock was set back are left out until it has passed the newest one: their time is covered. */
 function pointsIn(series: ReturnType<typeof storedSeries>, fromMs: number): readonly PowerPoint[] {
   const column = series.names.indexOf(POWER);
   if (column === -1) return [];
+  let newestMs = Number.NEGATIVE_INFINITY;
   return series.points().flatMap(({ atMs, count, values }) => {
     const milliwatts = values[column] ?? null;
-    return milliwatts === null || atMs < fromMs ? [] : [{ atMs, readings: count, milliwatts }];
+    if (milliwatts === null || atMs < fromMs || atMs <= newestMs) return [];
+    newestMs = atMs;
+    return [{ atMs, readings: count, milliwatts }];
   });
 }
