@@ -131,6 +131,12 @@ export class RemediationService {
     });
   }
 
+  /** Whether the facts are read by themselves, and were not read since the start or the last run. */
+  awaitsCheck(name: string): boolean {
+    this.#readFile();
+    return this.#documents.get(name)?.checkEvery !== undefined && !this.#checks.has(name);
+  }
+
   /** The change of a proposal, with the digest of the document. Refused: an unknown document, nodes of other pools. */
   async proposed(remediation: string, nodeIds: readonly string[]): Promise<ProposedChange> {
     const document = this.#document(remediation);

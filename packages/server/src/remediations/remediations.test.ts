@@ -273,12 +273,18 @@ describe("remediation of drift", () => {
   );
 
   it("proposes by itself where the document has a time between checks", async () => {
-    declare(UPDATE, { checkEvery: "1m" });
+    const facts = shell('test -e "$2/slow" && sleep 20; cat "$2/$1.json"');
+    declare(UPDATE, { checkEvery: "1m", facts });
     const nodes = await begin();
     writeFileSync(nodeFile(nodes[0] ?? "", "json"), '{"nccl":"2.21"}');
     const found = async () => (await live.client.listFindings()).items.filter(({ kind }) => kind === "drift");
     await expect.poll(async () => (await found())[0]?.proposal?.phase, { timeout: WAIT_MS }).toBe("simulated");
     const [finding] = await found();
     expect(finding?.change).toMatchObject({ kind: "remediate", remediation: "nccl" });
+    // A restart forgets the check. The proposal stays until the next one says that the drift is over.
+    await live.close();
+    writeFileSync(path.join(home, "facts", "slow"), "");
+    live = await startLive(home, { local });
+    await expect.poll(async () => (await found())[0]?.proposal?.id, { timeout: WAIT_MS }).toBe(finding?.proposal?.id);
   }, 180_000);
 });

@@ -32,7 +32,7 @@ interface RemedyParts extends EffectParts {
   readonly driver: Pick<Driver, "read" | "command" | "status">;
   readonly incidents: Pick<IncidentService, "fold">;
   readonly telemetry: Pick<Telemetry, "newest">;
-  readonly remediations: EffectParts["remediations"] & Pick<RemediationService, "findings">;
+  readonly remediations: EffectParts["remediations"] & Pick<RemediationService, "findings" | "awaitsCheck">;
   readonly log: DriverLog;
 }
 
@@ -106,7 +106,14 @@ export class RemedyService {
       ...this.#slow,
       ...this.#parts.remediations.findings(),
     ];
-    return dueOf(engine.state, this.#findings, attempts);
+    const due = dueOf(engine.state, this.#findings, attempts);
+    return { ...due, over: due.over.filter((id) => !this.#isUnknown(engine.state.proposals.get(id))) };
+  }
+
+  /** After a restart nothing is known of drift before the first check, which is not the end of a finding. */
+  #isUnknown(proposal: Proposal | undefined): boolean {
+    const change = proposal?.change;
+    return change?.kind === "remediate" && this.#parts.remediations.awaitsCheck(change.remediation);
   }
 
   /** A complaint is logged once, not in each look. */
