@@ -1,5 +1,5 @@
 /** Runs of remediations as a file of the state directory. Their drains are proposals in the journal. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import path from "node:path";
 import { syncPath } from "@headroom/platform";
@@ -26,9 +26,11 @@ export function readRuns(home: string, log: Pick<DriverLog, "warn">): StoredRuns
     if (format !== FORMAT) throw new Error(`format ${format} instead of ${FORMAT}`);
     return { begunUntilMs, runs: runs.map((run) => remediationRun.parse(run)) };
   } catch (error) {
+    // The next run is written to a new file.
+    renameSync(file, `${file}.unreadable`);
     const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
     log.warn(
-      `The runs of remediations in ${file} are not readable (${reason}). No run continues; drained nodes stay drained: headroom nodes list.`,
+      `The runs of remediations are not readable (${reason}), and kept as ${file}.unreadable. No run continues; drained nodes stay drained: headroom nodes list.`,
     );
     return null;
   }
