@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import path from "node:path";
+import { benchesFor } from "./bench-choice.ts";
 import { benchText, recordsIn } from "./bench-table.ts";
 
 const WIDTH_DEFAULT = 132;
@@ -14,9 +15,7 @@ const OUTPUT_BYTES_MAX = 256 * 1_048_576;
 const root = path.resolve(import.meta.dirname, "..");
 const isJson = process.argv.includes("--json");
 const [filter = "", ...args] = process.argv.slice(2).filter((each) => each !== "--json");
-const files = globSync("packages/*/{src,bench}/**/*.bench.ts", { cwd: root })
-  .filter((file) => file.includes(filter))
-  .toSorted();
+const files = benchesFor(filter, globSync("packages/*/{src,bench}/**/*.bench.ts", { cwd: root }));
 if (files.length === 0) {
   process.stderr.write(`No benchmark matches "${filter}".\n`);
   process.exitCode = 1;
