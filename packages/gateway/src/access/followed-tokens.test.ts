@@ -69,6 +69,15 @@ it("takes a list once, and again when it changes", async () => {
   await expect.poll(() => taken).toEqual([[token], []]);
 });
 
+it("takes as many tokens as a control plane lists: 10,000 of people, and its own", async () => {
+  const items = Array.from({ length: 11_000 }, (_, index) => ({ ...token, name: `app-${index}` }));
+  const url = await controlPlane(() => ({ version: "1", items }));
+  const { start, taken, logged } = setup(url, () => 1000);
+  await start();
+  expect(taken[0]).toHaveLength(items.length);
+  expect(logged).toEqual([]);
+});
+
 it("keeps the last list without the control plane, over a restart, for a day", async () => {
   let isUp = true;
   let nowMs = 1_000_000;

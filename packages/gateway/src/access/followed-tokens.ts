@@ -10,7 +10,8 @@ import type { GatewayConfig } from "../config/schema.ts";
 import type { Callers } from "./callers.ts";
 import { askControlPlane, type ControlPlaneAddress } from "../control-plane/ask.ts";
 
-const TOKENS_MAX = 10_000;
+/** More than a control plane lists: a list that is refused would keep revoked tokens alive. */
+const TOKENS_MAX = 20_000;
 /** Time in ms without an answer of the control plane after which its tokens are refused. */
 export const OFFLINE_MS_MAX = 24 * 3_600_000;
 /** The file says to this time in ms when the list was last confirmed. */

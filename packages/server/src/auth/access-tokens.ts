@@ -196,7 +196,8 @@ export class AccessTokens {
       if (token.expiresAtMs <= nowMs || this.#issued.size >= ISSUED_MAX) this.#issued.delete(other);
     const secret = `hr_${randomBytes(ID_BYTES).toString("hex")}_${randomBytes(SECRET_BYTES).toString("base64url")}`;
     const sha256 = digestOf(secret).toString("hex");
-    const name = `console-${user}`.slice(0, NAME_CHARS_MAX);
+    // Users may have signs that names of tokens have not, such as in an e-mail address.
+    const name = `console-${user.replaceAll(/[^\w.-]/g, "_")}`.slice(0, NAME_CHARS_MAX);
     this.#issued.set(key, { secret, token: { name, team, sha256, expiresAtMs: nowMs + ISSUED_MS } });
     this.#followed = null;
     return secret;

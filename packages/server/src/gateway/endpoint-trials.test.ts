@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { trialRequest } from "@headroom/protocol";
+import { followedTokens, trialRequest } from "@headroom/protocol";
 import type { Trial } from "@headroom/protocol";
 import { AccessTokens } from "../auth/access-tokens.ts";
 import { EndpointTrials } from "./endpoint-trials.ts";
@@ -93,6 +93,8 @@ describe("a trial of an endpoint", () => {
     const followed = tokens.followed().items ?? [];
     expect(followed).toMatchObject([{ name: "console-alice", team: "lab" }]);
     expect(tokens.find((asked as { key: string }).key.slice(7))).toBeNull();
+    tokens.issue("alice@example.org", "lab");
+    expect(followedTokens.parse(tokens.followed()).items?.at(-1)?.name).toBe("console-alice_example.org");
   });
 
   it("says why the gateway refuses, and does not take a cut answer for a whole one", async () => {
