@@ -21,7 +21,7 @@ import {
 } from "@headroom/perf";
 import { importAzure } from "@headroom/sim";
 import type { ReplicaGroup, RequestTrace } from "@headroom/sim";
-import { compareScalers } from "../src/index.ts";
+import { compareScalers, lengthProblem } from "../src/index.ts";
 import type { ElasticSetting, ScaledResult } from "../src/index.ts";
 import { generatedTraffic, patternNames } from "./generated-traffic.ts";
 
@@ -153,6 +153,8 @@ function replicaGroup(trace: RequestTrace, tpotMs: number): ReplicaGroup {
 
 const trace = traceIn(positionals[0]);
 if (trace.requests.length === 0) fail("the trace has no request");
+const tooLong = lengthProblem(trace);
+if (tooLong !== null) fail(tooLong);
 const attainmentPct = Number(options.attainment);
 if (!(attainmentPct > 0 && attainmentPct <= 100)) fail("--attainment: expected a percentage up to 100");
 const bounds = { min: whole(options.min, "min", 1024), max: Math.max(1, whole(options.max, "max", 1024)) };

@@ -21,4 +21,4 @@ export { PredictiveScaler } from "./policies/predictive.ts";
 export { ElasticServing, type ElasticSetting } from "./simulation/elastic-serving.ts";
 export type { ScaledResult } from "./simulation/scaled-result.ts";
 export { SharedFleetSimulation, type SharedEndpoint, type SharedFleetResult } from "./simulation/shared-fleet.ts";
-export { tickTraffic, type TickTraffic } from "./simulation/tick-traffic.ts";
+export { lengthProblem, tickTraffic, type TickTraffic } from "./simulation/tick-traffic.ts";

@@ -3,6 +3,8 @@ import type { RequestTrace } from "@headroom/sim";
 import type { LoadMeter } from "../policies/load-meter.ts";
 
 export const TICK_MS = 1000;
+/** Longest traffic in ms that is simulated by second. One row with a wrong year makes a trace of a file much longer. */
+const TRAFFIC_MS_MAX = 400 * 86_400_000;
 
 /** Requests that arrive in each second, and their tokens. */
 export interface TickTraffic {
@@ -11,7 +13,11 @@ export interface TickTraffic {
   readonly outputTokens: Float64Array;
 }
 
-export function tickTraffic({ requests }: RequestTrace): TickTraffic {
+/** Throws for traffic longer than `TRAFFIC_MS_MAX`. */
+export function tickTraffic(trace: RequestTrace): TickTraffic {
+  const { requests } = trace;
+  const problem = lengthProblem(trace);
+  if (problem !== null) throw new RangeError(problem);
   const count = Math.floor((requests.at(-1)?.arrivalMs ?? 0) / TICK_MS) + 1;
   const zeros = (): Float64Array => new Float64Array(count);
   const traffic = { arrivals: zeros(), promptTokens: zeros(), outputTokens: zeros() };
@@ -22,6 +28,14 @@ export function tickTraffic({ requests }: RequestTrace): TickTraffic {
     traffic.outputTokens[tick] = (traffic.outputTokens[tick] ?? 0) + outputTokens;
   }
   return traffic;
+}
+
+/** Why the traffic is too long to be simulated by second; `null`: it is not. */
+export function lengthProblem({ requests }: RequestTrace): string | null {
+  const lastMs = requests.at(-1)?.arrivalMs ?? 0;
+  if (lastMs <= TRAFFIC_MS_MAX) return null;
+  const days = (ms: number): number => Math.ceil(ms / 86_400_000);
+  return `the traffic takes ${days(lastMs)} days, and at most ${days(TRAFFIC_MS_MAX)} are simulated: look for a row with a wrong time`;
 }
 
 /** Work of each second in s of one replica. `factor`: in times of what the capacity says. */

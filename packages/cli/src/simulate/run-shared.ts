@@ -57,7 +57,7 @@ export async function runShared(context: CommandContext, run: SharedRun): Promis
 }
 
 async function endpointOf(text: string, run: SharedRun, workingDirectory: string): Promise<SharedEndpoint> {
-  const [perf, sim, { tickTraffic }] = await Promise.all([
+  const [perf, sim, { lengthProblem, tickTraffic }] = await Promise.all([
     import("@headroom/perf"),
     import("@headroom/sim"),
     import("@headroom/autoscale"),
@@ -66,6 +66,8 @@ async function endpointOf(text: string, run: SharedRun, workingDirectory: string
   const source = found.get("traffic");
   if (source === undefined) throw new CliError("--endpoint: traffic=FORMAT:FILE is missing", exitCode.usage);
   const { trace } = loadTraffic(sim, source, { workingDirectory, skipBroken: run.skipBroken });
+  const tooLong = lengthProblem(trace);
+  if (tooLong !== null) throw new CliError(`--endpoint: ${source}: ${tooLong}`);
   const slo = {
     ttftMs: positiveDuration(found.get("ttft") ?? "2s", "--endpoint: ttft"),
     tpotMs: positiveDuration(found.get("tpot") ?? "100ms", "--endpoint: tpot"),

@@ -59,6 +59,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const { presets } = await import("@headroom/model");
   const sim = await import("@headroom/sim");
   if (options.trace === undefined) throw new CliError("--trace says what work to simulate", exitCode.usage);
+  if (options.endpoint !== undefined) refuseUnshared(options);
   if (options.demand !== undefined) return simulateDemand(context, { ...options, trace: options.trace });
   if (options.seeds !== undefined) throw new CliError("--seeds goes with --demand", exitCode.usage);
   const gpus = options.gpus === undefined ? undefined : wholeNumber(options.gpus, "--gpus", { min: 1, max: gpusMax });
@@ -97,15 +98,18 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
 }
 
 /** Options without an effect beside endpoints. */
-const unsharedOptions = ["faults", "lose", "startup", "walltimes", "html"] as const;
+const unsharedOptions = ["demand", "faults", "lose", "inputs", "startup", "walltimes", "html"] as const;
+
+function refuseUnshared(options: SimulateOptions): void {
+  const misplaced = unsharedOptions.find((name) => options[name] !== undefined);
+  if (misplaced !== undefined) throw new CliError(`--${misplaced} does not go with --endpoint`, exitCode.usage);
+}
 
 async function simulateShared(
   context: CommandContext,
   options: SimulateOptions,
   { policies, ...run }: Omit<SharedRun, "policy"> & { readonly policies: readonly Policy[] },
 ): Promise<ExitCode> {
-  const misplaced = unsharedOptions.find((name) => options[name] !== undefined);
-  if (misplaced !== undefined) throw new CliError(`--${misplaced} does not go with --endpoint`, exitCode.usage);
   const { runShared, sharedLines } = await import("./run-shared.ts");
   const reports: SharedReport[] = [];
   for (const policy of policies) reports.push(await runShared(context, { ...run, policy }));

@@ -48,6 +48,17 @@ describe("headroom simulate", () => {
     const refused = await simulate(...work, "--endpoint", "name=chat");
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("traffic=FORMAT:FILE is missing");
+    for (const unused of [
+      ["--demand", "1.3"],
+      ["--inputs", "datasets=1"],
+    ]) {
+      const ignored = await simulate(...work, "--endpoint", "traffic=azure:chat.csv", ...unused);
+      expect([ignored.code, ignored.stderr]).toEqual([2, expect.stringContaining("does not go with --endpoint")]);
+    }
+    const outlier = [...rows, "9999-01-01 00:00:00,1000,50"];
+    writeFileSync(path.join(folder, "long.csv"), ["TIMESTAMP,ContextTokens,GeneratedTokens", ...outlier].join("\n"));
+    const long = await simulate(...work, "--endpoint", "traffic=azure:long.csv");
+    expect([long.code, long.stderr]).toEqual([1, expect.stringContaining("look for a row with a wrong time")]);
   });
 
   it("prints the published fields as JSON, exact", async () => {

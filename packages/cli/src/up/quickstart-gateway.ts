@@ -12,6 +12,8 @@ import { builtConsole } from "./checkout.ts";
 const PORT = 8080;
 const HOST = "127.0.0.1";
 const ID = "quickstart";
+/** Open streams hold up the end of `headroom up` for at most this time. */
+const SHUTDOWN_TIMEOUT = "10s";
 
 /** Where the gateway will listen. The control plane is told before the gateway runs. */
 export interface GatewayPlace {
@@ -56,6 +58,7 @@ export async function startQuickstartGateway(
       admin: new URL(address.admin).host,
       state: directory,
       access: "open",
+      bounds: { shutdownTimeout: SHUTDOWN_TIMEOUT },
       controlPlane: { url: controlPlane.url, token: { file: tokenFile }, interval: "250ms", accessTokens: true },
       teams: [{ name: "default" }],
       pools: [{ name: "writer", engine: "headroom", endpoint: "default/writer" }],

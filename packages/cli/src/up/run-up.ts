@@ -89,8 +89,11 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
     return exitCode.ok;
   } finally {
     await forgetServer(terminal.env, home);
-    await gateway?.close();
-    await closed(context, client, plane);
+    try {
+      if (gateway !== null) await withProgress(terminal.stderr, "Ending the streams of the gateway", gateway.close());
+    } finally {
+      await closed(context, client, plane);
+    }
   }
 }
 

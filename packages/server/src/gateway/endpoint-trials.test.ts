@@ -123,6 +123,22 @@ describe("a trial of an endpoint", () => {
     ).rejects.toMatchObject({ code: "noGateway", message: expect.stringContaining("lab/other") as unknown });
   });
 
+  it("reads a refusal without end no further than a message", async () => {
+    const { trials } = await trialsAt((_request, response) => {
+      response.statusCode = 500;
+      const more = (): void => {
+        if (response.destroyed) return;
+        response.write("x".repeat(65_536));
+        setImmediate(more);
+      };
+      more();
+    });
+    await expect(run(trials)).rejects.toMatchObject({
+      code: "gatewayUnavailable",
+      message: expect.stringContaining("answered 500") as unknown,
+    });
+  });
+
   it("runs two at a time for each user, and ends when its reader leaves", async () => {
     const { trials } = await trialsAt(() => undefined);
     const leave = new AbortController();

@@ -17,6 +17,8 @@ const RUNNING_OF_USER_MAX = 2;
 const TOKEN_KNOWN_MS = 5_000;
 const TOKEN_RETRY_MS = 250;
 const MESSAGE_CHARS_MAX = 300;
+/** A refusal is read to this length: the answer can be that of a model server. */
+const REFUSAL_CHARS_MAX = 65_536;
 
 interface TriedEndpoint {
   readonly name: string;
@@ -134,7 +136,7 @@ function requestAddress({ url }: GatewayOverview, adminUrl: string): URL {
 }
 
 async function refusalOf(response: Response): Promise<Error> {
-  const text = await response.text().catch(() => "");
+  const text = await beginningOf(response).catch(() => "");
   let message = "";
   try {
     const { error } = JSON.parse(text) as { readonly error?: { readonly message?: unknown } };
@@ -147,4 +149,14 @@ async function refusalOf(response: Response): Promise<Error> {
       ? " Let it accept access tokens (controlPlane.accessTokens) and list the endpoint's team."
       : "";
   return refuse("gatewayUnavailable", `The gateway answered ${response.status}: ${message}${hint}`);
+}
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of (body ?? []) as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > REFUSAL_CHARS_MAX) break;
+  }
+  return text;
 }
