@@ -96,7 +96,7 @@ it("goes from no replica to three and back, through kills, without a failed requ
     path.join(work, "gateway.yaml"),
     `listen: 127.0.0.1:${port}\nstate: ${path.join(root, "gateway")}\naccess: open\ncontrolPlane: { url: "${url}", token: { file: "${path.join(home, "token")}" }, interval: 200ms }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
   );
-  expect(await command("apply", "-f", "chat.yaml", "--yes")).toMatchObject({ code: 0, stderr: "" });
+  expect(await command("apply", "-f", "chat.yaml", "--yes")).toMatchObject({ code: 0 });
   await upGateway();
   const shown = async (): Promise<{ readonly wanted: number; readonly ready: number }> => {
     const { stdout } = await command("show", "chat", "--json");
