@@ -26,6 +26,11 @@ export interface AdoptionNote {
 export interface WorkAdoption {
   /** Work that waits. `null`: the executor has no reliable view of it at present, which says nothing about any work. */
   waiting(): readonly WaitingWork[] | null;
+  /**
+   * Whether the system itself denies that the work waits: its view alone can be wrong, such as after an empty list. Throws if the system
+   * does not answer.
+   */
+  isGone(key: string): Promise<boolean>;
   /** Shows a sentence where the owner of the work looks. It never throws; without contact the sentence is dropped. */
   tell(key: string, note: AdoptionNote): void;
 }

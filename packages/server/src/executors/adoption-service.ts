@@ -17,11 +17,14 @@ import { messageOf } from "./within.ts";
 const ACTOR_PREFIX = "kubernetes:";
 
 const TICK_MS = 1_000;
-/** Answers in a row that must lack work before its workload is stopped. */
+/** Answers in a row that must deny work before its workload is stopped. */
 const MISSES_MAX = 3;
-/** Submissions and explanations of one tick. */
+/** Submissions, questions whether work is gone, and explanations of one tick. */
 const SUBMITTED_MAX = 200;
+const ASKED_MAX = 50;
 const EXPLAINED_MAX = 20;
+/** Refused keys that are remembered. */
+const REFUSED_MAX = 20_000;
 /** Time in ms after which work that was refused is submitted again: its team may exist by then. */
 const REFUSED_MS = 30_000;
 /** Time in ms between two sentences about one workload: with another reason, and with the same one and a newer estimate. */
@@ -39,6 +42,8 @@ interface AdoptionParts {
 interface Adopted {
   readonly workloadId: WorkloadId;
   misses: number;
+  /** When the executor was last asked whether the work is gone. */
+  askedAtMs: number;
   told: { readonly sentence: string; readonly atMs: number } | null;
 }
 
@@ -92,8 +97,9 @@ export class AdoptionService {
     if (waiting === null) return;
     const adopted = (this.#adopted ??= await driver.read(({ state }) => adoptedIn(state)));
     const isFollowed = await driver.read(({ state }) => state.executorStates.get(id)?.mode === "follow");
-    const fresh = waiting.filter(({ key }) => !adopted.has(key));
-    for (const work of fresh.slice(0, SUBMITTED_MAX))
+    // Work that was refused must not keep work behind it from the queue.
+    const fresh = waiting.filter(({ key }) => !adopted.has(key) && this.#isDue(key));
+    for (const work of inTurns(fresh).slice(0, SUBMITTED_MAX))
       if (isFollowed) adoption.tell(work.key, refusal("the cluster is followed, and work is not placed there"));
       else await this.#submit(work, adoption, adopted);
     await this.#follow(id, adoption, adopted, new Set(waiting.map(({ key }) => key)));
@@ -104,8 +110,6 @@ export class AdoptionService {
     adoption: WorkAdoption,
     adopted: Map<string, Adopted>,
   ): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - (this.#refusedAtMs.get(key) ?? -Infinity) < REFUSED_MS) return;
     // The key makes a submission whose answer was lost the same one.
     const request = { kind: "submitWorkload", spec, actor, idempotencyKey: key } as const;
     const reply = await this.#parts.driver.command(request);
@@ -113,13 +117,17 @@ export class AdoptionService {
       if (reply.result.kind !== "workloadSubmitted") return;
       const { workloadId } = reply.result;
       this.#refusedAtMs.delete(key);
-      adopted.set(key, { workloadId, misses: 0, told: null });
+      adopted.set(key, { workloadId, misses: 0, askedAtMs: 0, told: null });
       adoption.tell(key, { kind: "waiting", message: `In the queue of team ${spec.team} as ${workloadId}.` });
     } else {
-      if (this.#refusedAtMs.size > SUBMITTED_MAX) this.#refusedAtMs.clear();
-      this.#refusedAtMs.set(key, nowMs);
+      if (this.#refusedAtMs.size > REFUSED_MAX) this.#refusedAtMs.clear();
+      this.#refusedAtMs.set(key, performance.now());
       adoption.tell(key, refusal(rejectionProblem(reply.rejection).detail ?? reply.rejection.code));
     }
+  }
+
+  #isDue(key: string): boolean {
+    return performance.now() - (this.#refusedAtMs.get(key) ?? -Infinity) >= REFUSED_MS;
   }
 
   /** Stops or explains the workloads of one executor. */
@@ -132,6 +140,7 @@ export class AdoptionService {
     const own = [...adopted].filter(([key]) => key.startsWith(`${id}:`));
     const cases = await this.#parts.driver.read(({ state }) => own.map((each) => standingOf(state, ...each)));
     const waiting: AdoptedCase[] = [];
+    const missing: AdoptedCase[] = [];
     for (const adoptedCase of cases) {
       const { key, workload, attempts, adopted: entry } = adoptedCase;
       const isPresent = present.has(key);
@@ -145,9 +154,26 @@ export class AdoptionService {
       } else if (isPresent) {
         entry.misses = 0;
         waiting.push(adoptedCase);
-      } else if (++entry.misses >= MISSES_MAX && !workload.stopRequested) await this.#stop(adoptedCase);
+      } else if (!workload.stopRequested) missing.push(adoptedCase);
     }
     await this.#explain(waiting, adoption);
+    await this.#stopGone(missing, adoption);
+  }
+
+  /** Those that were denied come first, then those that were asked for least recently. */
+  async #stopGone(missing: readonly AdoptedCase[], adoption: WorkAdoption): Promise<void> {
+    const byNeed = (a: AdoptedCase, b: AdoptedCase): number =>
+      b.adopted.misses - a.adopted.misses || a.adopted.askedAtMs - b.adopted.askedAtMs;
+    const asked = missing.toSorted(byNeed).slice(0, ASKED_MAX);
+    for (const adoptedCase of asked) {
+      const { key, adopted } = adoptedCase;
+      adopted.askedAtMs = performance.now();
+      const isGone = await adoption.isGone(key).catch(() => null);
+      // Without an answer, the next ones would wait for theirs.
+      if (isGone === null) return;
+      adopted.misses = isGone ? adopted.misses + 1 : 0;
+      if (adopted.misses >= MISSES_MAX) await this.#stop(adoptedCase);
+    }
   }
 
   /** Its pods are deleted, and cannot start again. Their controller may create others, which are other work. */
@@ -211,13 +237,24 @@ const refusal = (reason: string): { readonly kind: "refused"; readonly message: 
 const endedText = ({ adopted: { workloadId }, workload }: AdoptedCase): string =>
   `its workload ${workloadId} has ended (${workload?.phase ?? "forgotten"}). Delete the pods and create them again`;
 
+/** Work of each user in turn, so that many pods of one namespace do not keep those of others waiting. */
+function inTurns(work: readonly WaitingWork[]): readonly WaitingWork[] {
+  const counts = new Map<string, number>();
+  const turns = work.map((each) => {
+    const turn = counts.get(each.actor) ?? 0;
+    counts.set(each.actor, turn + 1);
+    return { each, turn };
+  });
+  return turns.toSorted((a, b) => a.turn - b.turn).map(({ each }) => each);
+}
+
 function adoptedIn({ workloads }: ReadonlyState): Map<string, Adopted> {
   const adopted = new Map<string, Adopted>();
   for (const { id, spec, actor } of workloads.values()) {
     const key = spec.env[ADOPTED_WORK_VARIABLE];
     // The oldest one counts: anyone who reads the key can submit another workload with it, which is refused at its launch.
     if (key !== undefined && actor.startsWith(ACTOR_PREFIX) && !adopted.has(key))
-      adopted.set(key, { workloadId: id, misses: 0, told: null });
+      adopted.set(key, { workloadId: id, misses: 0, askedAtMs: 0, told: null });
   }
   return adopted;
 }

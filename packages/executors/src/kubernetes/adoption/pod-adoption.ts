@@ -10,7 +10,9 @@ import { groupKeyOf, readGroup, waitsForUs } from "./pod-groups.ts";
 
 /** Controllers create the pods of a job within this time in ms of each other. */
 const GATHER_MS = 2_000;
-const REMEMBERED_MAX = 10_000;
+const REMEMBERED_MAX = 50_000;
+/** Time in ms for which work is not gone that this process has never seen: by then the copy of the cluster was listed again. */
+const UNSEEN_MS = 660_000;
 
 export interface AdoptionSetup {
   readonly id: string;
@@ -35,6 +37,7 @@ export class PodAdoption implements WorkAdoption {
   readonly #seenAtMs = new Map<string, number>();
   /** Groups that waited, by key, the newest last. */
   readonly #groups = new Map<string, PodGroup>();
+  readonly #beganAtMs = performance.now();
 
   constructor(setup: AdoptionSetup) {
     this.#setup = setup;
@@ -59,11 +62,33 @@ export class PodAdoption implements WorkAdoption {
     return groups;
   }
 
+  /**
+   * The cluster is asked for pods that its copy lacks, and those that it has are put into the copy. If the copy has all of them, they are
+   * other work by now, or wait no more.
+   */
+  async isGone(key: string): Promise<boolean> {
+    const { api, copy } = this.#setup;
+    const group = this.#groups.get(key);
+    if (group === undefined) return performance.now() - this.#beganAtMs > UNSEEN_MS;
+    const { namespace, members } = group;
+    const lacking = members.filter(({ name, uid }) => copy.pod(namespace, name)?.metadata.uid !== uid);
+    for (const { name, uid } of lacking) {
+      const pod = await api.find(namespace, name);
+      if (pod?.metadata.uid !== uid) return true;
+      copy.putPod(pod);
+    }
+    return lacking.length === 0;
+  }
+
   /** The group as it is now; `null`: not all of its pods wait, or the copy of the cluster is out of date. */
   group(key: string): PodGroup | null {
     if (this.#setup.copy.problem !== null) return null;
     const context = this.#context();
-    for (const { waiting, startedCount } of this.#gather().values()) {
+    const gathered = this.#gather();
+    // A launch of one of thousands of groups must not read all of them.
+    const id = this.#groups.get(key)?.id;
+    for (const [name, { waiting, startedCount }] of gathered) {
+      if (id !== undefined && name !== id) continue;
       const reading = readGroup(waiting, startedCount, context);
       if (reading.kind === "group" && reading.group.key === key) return reading.group;
     }

@@ -13,6 +13,8 @@ const PODS_MAX = 16;
 /** Events that wait to be sent. Further ones are dropped. */
 const QUEUE_MAX = 500;
 const KNOWN_MAX = 10_000;
+/** Time in ms between two times at which all sentences are forgotten: more groups than that must not be told the same again and again. */
+const FORGET_MS = 600_000;
 /** kubernetes.io/docs/reference/kubernetes-api, Event v1: a note has at most 1 kB. */
 const MESSAGE_MAX = 1_000;
 const NAME_MAX = 200;
@@ -22,6 +24,7 @@ export class PodEvents {
   readonly #told = new Map<string, AdoptionNote>();
   readonly #queue: (() => Promise<unknown>)[] = [];
   #sending: Promise<void> | null = null;
+  #forgotAtMs = performance.now();
   #count = 0;
   #isClosed = false;
 
@@ -32,10 +35,18 @@ export class PodEvents {
   tell(key: string, pods: readonly EventPod[], { kind, message }: AdoptionNote): void {
     const before = this.#told.get(key);
     if (before?.kind === kind && before.message === message) return;
-    if (this.#told.size >= KNOWN_MAX) this.#told.clear();
+    if (before === undefined && this.#told.size >= KNOWN_MAX && !this.#forget()) return;
     this.#told.set(key, { kind, message });
     for (const pod of pods.slice(0, PODS_MAX))
       this.post(pod, REASONS[kind], message, kind === "waiting" ? "Normal" : "Warning");
+  }
+
+  #forget(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#forgotAtMs < FORGET_MS) return false;
+    this.#forgotAtMs = nowMs;
+    this.#told.clear();
+    return true;
   }
 
   post({ metadata }: EventPod, reason: string, message: string, type: "Normal" | "Warning" = "Normal"): void {

@@ -60,6 +60,8 @@ export interface Member {
 
 export interface PodGroup {
   readonly key: string;
+  /** `groupKeyOf` its pods. */
+  readonly id: string;
   readonly namespace: string;
   readonly name: string;
   /** In the order of the workload's task groups, then by name. */
@@ -200,12 +202,13 @@ function groupOf(waiting: readonly KubernetesPod[], owner: Owner, context: Group
     .digest("hex");
   const key = `${context.executor}:${hash.slice(0, KEY_CHARS)}`;
   const [first] = waiting;
-  const name = first === undefined ? "" : nameOf(groupKeyOf(first));
+  const id = first === undefined ? "" : groupKeyOf(first);
+  const name = nameOf(id);
   const parts = { key, name, ...owner, groups: [...shapes.values()], pods: waiting };
   const spec = specOf(parts, context);
   return {
     kind: "group",
-    group: { key, namespace: owner.namespace, name, members, actor: actorOf(owner.namespace), spec },
+    group: { key, id, namespace: owner.namespace, name, members, actor: actorOf(owner.namespace), spec },
   };
 }
 

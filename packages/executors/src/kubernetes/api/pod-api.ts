@@ -40,12 +40,12 @@ export class PodApi {
     return this.#outcome({ method: "POST", path, body: object }, (status) => REFUSED_STATUSES.has(status));
   }
 
-  /** Binds the pod to the node, once. */
-  bind(namespace: string, name: string, node: string): Promise<Outcome> {
+  /** Binds the pod to the node, once. `uid`: only this pod; another one of its name is a conflict. */
+  bind(namespace: string, name: string, node: string, uid?: string): Promise<Outcome> {
     const body = {
       apiVersion: "v1",
       kind: "Binding",
-      metadata: { name, namespace },
+      metadata: { name, namespace, ...(uid === undefined ? {} : { uid }) },
       target: { apiVersion: "v1", kind: "Node", name: node },
     };
     return this.#outcome({ method: "POST", path: `${podPath(namespace, name)}/binding`, body }, (status) =>

@@ -37,7 +37,7 @@ export class PodActions {
 
   async #bindOne(place: PodPlace, rank: number, node: string): Promise<Binding> {
     const { name, uid } = podAt(place, rank);
-    const outcome = await this.#api.bind(place.namespace, name, node);
+    const outcome = await this.#api.bind(place.namespace, name, node, uid);
     if (outcome.kind === "done") return { kind: "bound" };
     if (outcome.kind === "unknown") return outcome;
     if (outcome.kind !== "conflict") return { kind: "impossible", detail: outcome.detail };
@@ -46,6 +46,7 @@ export class PodActions {
       const isOther = uid !== undefined && pod?.metadata.uid !== uid;
       if (!isOther && pod?.spec?.nodeName === node) return { kind: "bound" };
       const where = pod?.spec?.nodeName;
+      if (isOther) return { kind: "impossible", detail: `the pod ${name} is gone` };
       return { kind: "impossible", detail: where === undefined ? outcome.detail : `its pod ${name} is on ${where}` };
     } catch (error) {
       return { kind: "unknown", detail: messageOf(error) };

@@ -1,0 +1,85 @@
+import { describe, expect, it, vi } from "vitest";
+import type { KubernetesPod } from "../api/objects.ts";
+import type { PodApi } from "../api/pod-api.ts";
+import type { ClusterCopy } from "../cluster-copy.ts";
+import { PodActions } from "../executor/pod-actions.ts";
+import { kubernetesSettings } from "../settings.ts";
+import { PodAdoption } from "./pod-adoption.ts";
+import { PodEvents } from "./pod-events.ts";
+
+const podOf = (name: string, uid = `uid-${name}`): KubernetesPod => ({
+  metadata: { name, namespace: "ml-vision", uid, labels: { "scheduling.x-k8s.io/pod-group": "train" } },
+  spec: { schedulerName: "headroom", containers: [{ name: "main" }] },
+  status: { phase: "Pending" },
+});
+
+/** The cluster as the API server answers, and a copy of it that lists can make wrong. */
+function clusterOf(...names: readonly string[]) {
+  const server = new Map(names.map((name) => [name, podOf(name)]));
+  const copied = new Map(server);
+  const copy = {
+    problem: null,
+    podsThatNameUs: () => [...copied.values()],
+    typesByResource: () => new Map(),
+    pod: (_: string, name: string) => copied.get(name) ?? null,
+    putPod: (pod: KubernetesPod) => void copied.set(pod.metadata.name, pod),
+  } as unknown as ClusterCopy;
+  const api = {
+    find: async (_: string, name: string) => server.get(name) ?? null,
+    create: async () => ({ kind: "done" }),
+  } as unknown as PodApi;
+  const settings = kubernetesSettings.parse({ namespace: "ml-{team}" });
+  const adoption = new PodAdoption({ id: "lab", settings, copy, api, holds: () => false, isReady: () => true });
+  return { server, copied, adoption };
+}
+
+describe("pods of others that wait", () => {
+  it("are gone when the API server denies one of them, not when a list lacks them", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const { server, copied, adoption } = clusterOf("a", "b");
+      adoption.waiting();
+      vi.advanceTimersByTime(3_000);
+      const [work] = adoption.waiting() ?? [];
+      const key = work?.key ?? "";
+      copied.clear();
+      expect(adoption.waiting()).toEqual([]);
+      expect(await adoption.isGone(key)).toBe(false);
+      // The answers repaired the copy.
+      expect(adoption.group(key)?.members).toHaveLength(2);
+      copied.clear();
+      server.set("b", podOf("b", "another"));
+      expect(await adoption.isGone(key)).toBe(true);
+      expect(await adoption.isGone("lab:never-seen")).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("are bound by their uid, so that no other pod of the name is", async () => {
+    const bind = vi.fn(async () => ({ kind: "conflict", detail: "another uid" }));
+    const actions = new PodActions({ bind, find: async () => podOf("a", "another") } as unknown as PodApi);
+    const pods = [{ name: "a", uid: "uid-a", container: "main" }];
+    const place = { version: 2, namespace: "ml-vision", base: "hr-x", pods } as const;
+    expect(await actions.bind({ ...place, pods: [...pods] }, [0], ["n1"])).toMatchObject({ kind: "impossible" });
+    expect(bind).toHaveBeenCalledWith("ml-vision", "a", "n1", "uid-a");
+  });
+});
+
+it("tells no sentence again and again when there are more groups than it remembers", async () => {
+  let count = 0;
+  const create = async () => ({ kind: "done", count: (count += 1) });
+  const events = new PodEvents({ create } as unknown as PodApi);
+  const tellAll = async (): Promise<void> => {
+    for (let group = 0; group < 10_500; group++) {
+      events.tell(`g${group}`, [podOf("a")], { kind: "refused", message: "no team" });
+      if (group % 400 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  await tellAll();
+  const first = count;
+  expect(first).toBeGreaterThan(0);
+  await tellAll();
+  expect(count).toBe(first);
+});
