@@ -116,7 +116,7 @@ export class AttemptFiles {
   /** Whether a supervisor has ever held the attempt, even if all records were removed since. */
   get wasClaimed(): boolean {
     try {
-      return isSame(readText(this.#claimMark) ?? "", this.#macOf("claim.json", "mark"));
+      return isSame(readText(this.#claimMark, "claim.json") ?? "", this.#macOf("claim.json", "mark"));
     } catch (error) {
       if (error instanceof UnreadableRecord) return false;
       throw error;
@@ -137,7 +137,7 @@ export class AttemptFiles {
    */
   read<Name extends RecordName>(name: Name): Records[Name] | null {
     const file = path.join(this.recordsDir, name);
-    const text = readText(file);
+    const text = readText(file, name);
     return text === null ? null : (JSON.parse(this.#authentic(file, name, text)) as Records[Name]);
   }
 
@@ -265,17 +265,41 @@ function isSame(given: string, wanted: string): boolean {
 
 /** This process lacks a resource (open files, memory), so the content of the file is unknown. */
 const TRANSIENT_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EINTR"]);
-/** A launch record holds up to 20,000 environments, one for each worker. A larger file was not written by Headroom. */
-const RECORD_MAX_BYTES = 512 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/**
+ * A launch record holds up to 20,000 environments, one for each worker, as a resize does; ends hold the exits of as many workers. A larger
+ * file was not written by Headroom.
+ */
+const RECORD_MAX_BYTES = 512 * MIB;
+/**
+ * Bounds of records that belong to the user of a job, who can write them and has their key: each look reads the launch, and the signs of
+ * hundreds of parts.
+ */
+export const OWNED_LAUNCH_MAX_BYTES = 64 * MIB;
+const OWNED_MAX_BYTES: Readonly<Partial<Record<RecordName, number>>> = {
+  "launch.json": OWNED_LAUNCH_MAX_BYTES,
+  "claim.json": MIB,
+  "running.json": MIB,
+  "alive.json": MIB,
+  "stop.json": MIB,
+  "failure.json": MIB,
+  "fence.json": MIB,
+};
+const OWNED_OTHER_MAX_BYTES = 16 * MIB;
 
-function readText(file: string): string | null {
+/** The largest record that is read. `uid`: of its owner. */
+export const maxBytesOf = (name: RecordName, uid: number): number =>
+  uid === 0 || uid === process.geteuid?.() ? RECORD_MAX_BYTES : (OWNED_MAX_BYTES[name] ?? OWNED_OTHER_MAX_BYTES);
+
+function readText(file: string, name: RecordName): string | null {
   try {
     // The flags follow no link, and do not wait for the writer of a FIFO.
     const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     return withFile(opened, (descriptor) => {
       const stat = fstatSync(descriptor);
       if (!stat.isFile()) throw new UnreadableRecord(`${file} is not a file`);
-      if (stat.size > RECORD_MAX_BYTES) throw new UnreadableRecord(`${file} has ${stat.size} bytes`);
+      const max = maxBytesOf(name, stat.uid);
+      if (stat.size > max) throw new UnreadableRecord(`${file} has ${stat.size} bytes; at most ${max} are read`);
       return readFileSync(descriptor, "utf8");
     });
   } catch (error) {

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AttemptFiles } from "./attempt-files.ts";
+import { AttemptFiles, maxBytesOf, OWNED_LAUNCH_MAX_BYTES } from "./attempt-files.ts";
 import type { LaunchRecord } from "./attempt-records.ts";
 import { readState } from "./recorded-state.ts";
 
@@ -48,5 +48,25 @@ describe("a launch record with more parts than a gang can have", () => {
     const files = forged(20_001);
     files.write("exit.json", { kind: "lost", endedAtMs: 1, detail: "x" });
     expect(readState(files)).toMatchObject({ kind: "ended", launch: null });
+  });
+});
+
+describe("a record that belongs to the user of a job", () => {
+  it("is read up to a bound far below that of Headroom's own records", () => {
+    const own = process.geteuid?.() ?? 0;
+    expect(maxBytesOf("launch.json", own + 1)).toBe(OWNED_LAUNCH_MAX_BYTES);
+    expect(maxBytesOf("alive.json", own + 1)).toBeLessThanOrEqual(2 ** 20);
+    expect(maxBytesOf("launch.json", own)).toBeGreaterThan(OWNED_LAUNCH_MAX_BYTES);
+  });
+
+  it.skipIf(process.geteuid?.() !== 0)("is unreadable beyond it", () => {
+    const files = forged(1);
+    const launch = path.join(files.recordsDir, "launch.json");
+    truncateSync(launch, OWNED_LAUNCH_MAX_BYTES + 1);
+    chownSync(launch, 65_534, 65_534);
+    expect(readState(files)).toMatchObject({
+      kind: "unreadable",
+      detail: expect.stringMatching(/at most 67108864 are/),
+    });
   });
 });

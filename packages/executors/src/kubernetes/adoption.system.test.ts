@@ -2,7 +2,7 @@
  * Pods of others that name Headroom as their scheduler, on a real API server whose kubelets the test plays, under a control plane of its
  * own with the rights of `headroom kubernetes manifest` alone.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -179,7 +179,9 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     "goes on after kills of the control plane and of the API server, without doubles",
     { timeout: 240_000 },
     async () => {
-      for (const index of [0, 1, 2, 3]) await createPod(`c-${index}`, 2, "sleep 60", group("c", 4));
+      const end = path.join(root, "end");
+      const untilTold = `while [ ! -e ${end} ]; do sleep 0.2; done`;
+      for (const index of [0, 1, 2, 3]) await createPod(`c-${index}`, 2, untilTold, group("c", 4));
       const running = await workloadNamed("c");
       await plane.hasPhase(running.id, "running");
       for (const index of [0, 1]) await createPod(`d-${index}`, 4, "sleep 1", group("d", 2));
@@ -193,6 +195,7 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
       await plane.start();
       await plane.hasReachable("kube");
       expect(await plane.phaseOf(waiting.id)).toBe("pending");
+      writeFileSync(end, "");
       expect(await plane.ended(running.id, WAIT_MS)).toBe("succeeded");
       expect(await plane.ended(waiting.id, WAIT_MS)).toBe("succeeded");
       expect((await workloads()).map(({ name }) => name).toSorted()).toEqual(["c", "d"]);
@@ -210,9 +213,14 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     const id = await plane.submit({ kind: "train", name: "urgent", team: "prod", run: "sleep 1", gang });
     expect(await plane.ended(id, WAIT_MS)).toBe("succeeded");
     // A preempted workload may be placed once more before the control plane sees that its pods are gone.
-    await until("the end of one victim", async () => {
-      const phases = await Promise.all(victims.map((each) => plane.phaseOf(each.id)));
+    let phases: readonly string[] = [];
+    const isEnded = async (): Promise<boolean> => {
+      phases = await Promise.all(victims.map((each) => plane.phaseOf(each.id)));
       return phases.includes("cancelled") && phases.includes("running");
+    };
+    await until("the end of one victim", isEnded).catch(async (error: unknown) => {
+      const told = await Promise.all(victims.map((each) => plane.describe(each.id)));
+      throw new Error(`${phases.join()}: ${told.join()}`, { cause: error });
     });
     const left = (await pods()).filter(
       ({ spec, metadata }) => spec?.schedulerName === "headroom" && /^[ef]$/.test(metadata.name),

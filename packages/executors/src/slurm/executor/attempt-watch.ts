@@ -25,6 +25,13 @@ import { watchedAttempt } from "./slurm-attempt.ts";
 
 /** Period in ms of the sweep. On this machine's own file systems, a watch shows changes at once. */
 const SWEEP_MS = 1_000;
+/**
+ * A look that takes longer than `SLOW_LOOK_MS` is followed by a pause of this many times its length, so that records which a job's user
+ * made large do not hold up the others.
+ */
+const SLOW_LOOK_MS = 50;
+const SLOW_LOOK_PAUSES = 10;
+const LOOK_PAUSE_MAX_MS = 10_000;
 /** Attempts that the start reads before other work gets the event loop. */
 const READ_BATCH = 25;
 /** Time in ms between two questions about the nodes of a job that Slurm does not start. */
@@ -164,7 +171,8 @@ export class AttemptWatch {
   }
 
   #sweep(): void {
-    for (const name of this.#watched.keys()) this.notice(name);
+    const nowMs = performance.now();
+    for (const { name, sweepAtMs } of this.#watched.values()) if (nowMs >= sweepAtMs) this.notice(name);
   }
 
   /** One examination of an attempt at a time. A change during it is seen by the next sweep at the latest. */
@@ -182,7 +190,11 @@ export class AttemptWatch {
   async #examineOnce(watched: WatchedJob): Promise<void> {
     await this.#setup.reporter.untilRoom();
     if (this.#isClosed) return;
+    const startedAtMs = performance.now();
     const state = readState(watched.files);
+    const nowMs = performance.now();
+    const lookMs = nowMs - startedAtMs;
+    if (lookMs > SLOW_LOOK_MS) watched.sweepAtMs = nowMs + Math.min(SLOW_LOOK_PAUSES * lookMs, LOOK_PAUSE_MAX_MS);
     if (state.kind === "running") await this.#tellRunning(watched, state);
     else if (state.kind === "ended") await this.#tellEnd(watched, state);
     else if (state.kind === "unreadable") this.#giveUp(watched, state.detail);

@@ -5,7 +5,7 @@ import { attemptEnvironments, checkpointDirOf } from "../../job-protocol/attempt
 import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { LaunchRecord, LogLimits, RunAsRecord } from "../../job-protocol/attempt-records.ts";
-import { syncDirectory } from "../../job-protocol/attempt-files.ts";
+import { OWNED_LAUNCH_MAX_BYTES, syncDirectory } from "../../job-protocol/attempt-files.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
@@ -36,6 +36,9 @@ const STOP_SLACK_MS = 60_000;
 /** Waits in ms between submissions whose outcome is unknown. */
 const RETRY_FIRST_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
+
+/** What a record has beside its body, at most. */
+const ENVELOPE_BYTES = 1_024;
 
 export interface JobLauncherSetup {
   readonly store: AttemptStore;
@@ -267,6 +270,10 @@ export class JobLauncher {
       parts: partsOfShares(shares),
       ...(runAs === null ? {} : { runAs: recordOf(runAs) }),
     };
+    if (runAs !== null && Buffer.byteLength(JSON.stringify(record)) > OWNED_LAUNCH_MAX_BYTES - ENVELOPE_BYTES)
+      throw new RefusedGang(
+        "the environments of its workers are too large together; use fewer workers or fewer variables",
+      );
     writeSecret(files);
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);

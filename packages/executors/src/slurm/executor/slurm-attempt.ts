@@ -29,6 +29,8 @@ export interface WatchedJob {
   unclaimedEnds: number;
   /** No question about the nodes of the job before this time. */
   checkNodesAtMs: number;
+  /** No sweep looks at its records before this time. */
+  sweepAtMs: number;
   /** When the job is cancelled in Slurm, should its supervisors not have ended it. */
   cancelAtMs: number | null;
 }
@@ -52,6 +54,7 @@ export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdop
     submitAtMs: 0,
     unclaimedEnds: 0,
     checkNodesAtMs: 0,
+    sweepAtMs: 0,
     cancelAtMs: null,
   };
 }
