@@ -56,6 +56,25 @@ describe("pods of others that wait", () => {
     }
   });
 
+  it("are read again only when one of them has changed", () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const { copied, adoption } = clusterOf("a", "b");
+      adoption.waiting();
+      vi.advanceTimersByTime(3_000);
+      const [first] = adoption.waiting() ?? [];
+      expect(adoption.waiting()?.[0]).toBe(first);
+      copied.set("b", { ...podOf("b"), spec: { ...podOf("b").spec, activeDeadlineSeconds: 7 } });
+      expect(adoption.waiting()?.[0]).not.toBe(first);
+      copied.set("c", podOf("c"));
+      adoption.waiting();
+      vi.advanceTimersByTime(3_000);
+      expect(adoption.waiting()?.[0]?.spec.gang.workers).toBe(3);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("are bound by their uid, so that no other pod of the name is", async () => {
     const bind = vi.fn(async () => ({ kind: "conflict", detail: "another uid" }));
     const actions = new PodActions({ bind, find: async () => podOf("a", "another") } as unknown as PodApi);

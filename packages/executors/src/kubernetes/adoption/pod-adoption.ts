@@ -30,6 +30,12 @@ interface GroupPods {
   startedCount: number;
 }
 
+/** What was read of a group, and from what. The copy of the cluster replaces the object of a pod that changes. */
+interface GroupRead extends GroupPods {
+  readonly types: string;
+  readonly reading: GroupReading;
+}
+
 export class PodAdoption implements WorkAdoption {
   readonly #setup: AdoptionSetup;
   readonly #events: PodEvents;
@@ -37,6 +43,8 @@ export class PodAdoption implements WorkAdoption {
   readonly #seenAtMs = new Map<string, number>();
   /** Groups that waited, by key, the newest last. */
   readonly #groups = new Map<string, PodGroup>();
+  /** By `groupKeyOf` the pods, of the groups that wait. Thousands of groups are looked at each second, and few change. */
+  #reads = new Map<string, GroupRead>();
   readonly #beganAtMs = performance.now();
 
   constructor(setup: AdoptionSetup) {
@@ -50,14 +58,21 @@ export class PodAdoption implements WorkAdoption {
     const gathered = this.#gather();
     this.#noteSeen(gathered);
     const context = this.#context();
+    const types = JSON.stringify([...context.types].map(([resource, names]) => [resource, [...names].toSorted()]));
+    const reads = new Map<string, GroupRead>();
     const groups: PodGroup[] = [];
     const nowMs = performance.now();
     for (const [name, { waiting, startedCount }] of gathered) {
       if (waiting.some((pod) => nowMs - (this.#seenAtMs.get(pod.metadata.uid ?? "") ?? nowMs) < GATHER_MS)) continue;
-      const reading = readGroup(waiting, startedCount, context);
+      const known = this.#reads.get(name);
+      const now = { waiting, startedCount, types };
+      const reading =
+        known !== undefined && isSame(known, now) ? known.reading : readGroup(waiting, startedCount, context);
+      reads.set(name, { ...now, reading });
       if (reading.kind === "group") groups.push(reading.group);
       else this.#events.tell(name, waiting, noteOf(reading));
     }
+    this.#reads = reads;
     this.#remember(groups);
     return groups;
   }
@@ -151,6 +166,12 @@ export class PodAdoption implements WorkAdoption {
     return { executor: id, settings, types: copy.typesByResource() };
   }
 }
+
+const isSame = (known: Omit<GroupRead, "reading">, now: Omit<GroupRead, "reading">): boolean =>
+  known.startedCount === now.startedCount &&
+  known.types === now.types &&
+  known.waiting.length === now.waiting.length &&
+  known.waiting.every((pod, index) => pod === now.waiting[index]);
 
 const podsOf = ({ namespace, members }: PodGroup): readonly Pick<KubernetesPod, "metadata">[] =>
   members.map(({ name, uid }) => ({ metadata: { namespace, name, uid } }));
