@@ -76,12 +76,16 @@ describe("pods of others that wait", () => {
   });
 
   it("are bound by their uid, so that no other pod of the name is", async () => {
-    const bind = vi.fn(async () => ({ kind: "conflict", detail: "another uid" }));
+    const bound: unknown[] = [];
+    const bind = async (...asked: unknown[]) => {
+      bound.push(asked);
+      return { kind: "conflict", detail: "another uid" };
+    };
     const actions = new PodActions({ bind, find: async () => podOf("a", "another") } as unknown as PodApi);
     const pods = [{ name: "a", uid: "uid-a", container: "main" }];
     const place = { version: 2, namespace: "ml-vision", base: "hr-x", pods } as const;
     expect(await actions.bind({ ...place, pods: [...pods] }, [0], ["n1"])).toMatchObject({ kind: "impossible" });
-    expect(bind).toHaveBeenCalledWith("ml-vision", "a", "n1", "uid-a");
+    expect(bound).toEqual([["ml-vision", "a", "n1", "uid-a"]]);
   });
 });
 
