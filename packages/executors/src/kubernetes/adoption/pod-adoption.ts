@@ -30,7 +30,7 @@ interface GroupPods {
   startedCount: number;
 }
 
-/** What was read of a group, and from what. The copy of the cluster replaces the object of a pod that changes. */
+/** The reading of a group, and the pods that were read. The copy of the cluster replaces the object of a pod that changes. */
 interface GroupRead extends GroupPods {
   readonly types: string;
   readonly reading: GroupReading;

@@ -37,7 +37,7 @@ const STOP_SLACK_MS = 60_000;
 const RETRY_FIRST_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
 
-/** What a record has beside its body, at most. */
+/** Most bytes of a record beside its body. */
 const ENVELOPE_BYTES = 1_024;
 
 export interface JobLauncherSetup {
