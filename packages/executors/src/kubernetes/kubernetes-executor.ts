@@ -38,6 +38,7 @@ import { execRefusal } from "./executor/exec-refusal.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
 import { PodLauncher } from "./executor/pod-launcher.ts";
 import { PodTidier } from "./executor/pod-tidier.ts";
+import { mapsSubmitters } from "./executor/submitter-names.ts";
 import { readPlace } from "./executor/watched-gang.ts";
 import { nodeIdOf } from "./fleet/cluster-nodes.ts";
 import { FleetWatch } from "./fleet-watch.ts";
@@ -296,10 +297,6 @@ class KubernetesExecutor implements Executor {
     else this.#options.onProblem(message);
   }
 }
-
-/** Whether service accounts, and so rights, depend on the submitter. */
-const mapsSubmitters = ({ serviceAccount = "", serviceAccounts }: KubernetesSettings): boolean =>
-  serviceAccounts !== undefined || serviceAccount.includes("{user}");
 
 /** The files of a job are in the directory that it shares with this machine; its records are here. */
 const jobFilesIn =
