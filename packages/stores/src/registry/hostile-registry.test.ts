@@ -1,6 +1,6 @@
 /** Registries that redirect, cut, exchange bytes, and answer with anything. */
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -135,3 +135,15 @@ it.each([["no JSON"], ["null"], ['{"token":"two words"}']])(
     expect(existsSync(target)).toBe(false);
   },
 );
+
+it("a pull does not go on in a draft that is a link", async () => {
+  const host = await withBlob((_, response) => response.writeHead(206).end(weights));
+  const target = path.join(dir, "linked");
+  const elsewhere = path.join(dir, "elsewhere");
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, `${target}.${packed.digest.slice("sha256:".length, "sha256:".length + 12)}.partial`);
+  await expect(pullModel(clientOf(host), ref(`${host}/chat:1`), target, watch())).rejects.toMatchObject({
+    code: "unusableDirectory",
+  });
+  expect(readdirSync(elsewhere)).toEqual([]);
+});

@@ -1,5 +1,5 @@
 /** Brings an artifact of a registry to a directory or file. A cut transfer goes on with the missing parts. */
-import { rename, rm } from "node:fs/promises";
+import { lstat, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { contentDigest, OperationalError } from "@headroom/platform";
@@ -52,6 +52,7 @@ export async function pullModel(
   let bytes = 0;
   const onBytes = (more: number): void => onProgress({ bytes: (bytes += more), totalBytes: found.bytes });
   const dir = `${target}.${manifest.digest.slice("sha256:".length, "sha256:".length + 12)}.partial`;
+  await refuseForeign(dir);
   const transfer = { store, turns: new FairTurns(PARALLEL), holder: onBytes, uri, parallel: PARALLEL, signal, onBytes };
   await download(transfer, found, { dir, bootId: BOOT });
   const content = path.join(dir, CONTENT);
@@ -77,6 +78,16 @@ export async function pullModel(
     files: found.files.length,
     version: model.version,
   };
+}
+
+/** In a directory for everybody, such as /tmp, another user could put links there, through which files would be written. */
+async function refuseForeign(dir: string): Promise<void> {
+  const stat = await lstat(dir).catch(() => null);
+  if (stat === null || (stat.isDirectory() && stat.uid === process.getuid?.())) return;
+  throw new OperationalError(
+    "unusableDirectory",
+    `${dir} is no directory of this user. Remove it, or name another path.`,
+  );
 }
 
 /** The next pull must not go on with these bytes. */
