@@ -30,7 +30,7 @@ interface StatedPower {
 const isCapacity = (price: PoolPrice): price is CapacityPrice => !("prices" in price);
 
 /** Several power components are weighted by their energy. */
-export function statedPower(price: PoolPrice): StatedPower {
+function statedPower(price: PoolPrice): StatedPower {
   if (!isCapacity(price)) {
     const { kilowattsPerAccelerator: kilowatts = 0, gramsPerKwh = 0 } = price;
     return { kilowatts, pue: 1, hostKilowatts: 0, gramsPerKwh, usdPerKwh: 0 };
