@@ -110,6 +110,9 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     return items.map(({ reason, message }) => `${reason} ${message}`);
   };
 
+  const hasStarted = async (id: string): Promise<boolean> =>
+    (JSON.parse(await plane.describe(id)) as { firstStartedAtMs: number | null }).firstStartedAtMs !== null;
+
   const workloads = async (): Promise<readonly Listed[]> => JSON.parse(await plane.text("/v1/workloads")).items;
 
   const workloadNamed = async (name: string): Promise<Listed> => {
@@ -207,7 +210,10 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     await createPod("e", 4, "sleep 600");
     await createPod("f", 4, "sleep 600");
     const victims = [await workloadNamed("e"), await workloadNamed("f")];
-    for (const { id } of victims) await plane.hasPhase(id, "running");
+    // The workload counts as running from its placement on. A pod without a node would wait on instead of being deleted.
+    for (const name of ["e", "f"])
+      await until(`the pod ${name} runs`, async () => (await podNamed(name)).status?.phase === "Running");
+    for (const { id } of victims) await until("the start is seen", async () => await hasStarted(id));
     await plane.apply({ teams: [{ name: "lab" }, { name: "prod", guarantee: { nvidia: 4 } }] });
     const gang = { workers: 1, accelerators: 4 };
     const id = await plane.submit({ kind: "train", name: "urgent", team: "prod", run: "sleep 1", gang });

@@ -179,7 +179,8 @@ export class AdoptionService {
   /** Its pods are deleted, and cannot start again. Their controller may create others, which are other work. */
   async #endPreempted(adoptedCase: AdoptedCase, adoption: WorkAdoption): Promise<void> {
     const { key, attempts, workload, adopted } = adoptedCase;
-    const stop = attempts.find((attempt) => attempt.stop !== null)?.stop;
+    // The pods of an attempt that has not started may have no node: they are not deleted, and wait on.
+    const stop = attempts.find((attempt) => attempt.stop !== null && attempt.startedAtMs !== null)?.stop;
     if (stop == null || workload?.stopRequested === true) return;
     adoption.tell(key, {
       kind: "preempted",
