@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === null)("the page Cost", () => {
       .trimEnd()
       .split("\n");
     expect(header).toBe(
-      "period,cause,usd,used_usd,idle_usd,failed_usd,evicted_usd,lost_usd,accelerator_hours,used_hours,kwh,carbon_kg",
+      "period,cause,usd,used_usd,idle_usd,failed_usd,evicted_usd,lost_usd,accelerator_hours,used_hours,kwh,kwh_measured,energy_usd,carbon_kg",
     );
     expect(rows.length).toBeGreaterThan(5);
     for (const row of rows) {

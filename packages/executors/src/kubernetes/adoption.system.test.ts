@@ -228,10 +228,11 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
       const told = await Promise.all(victims.map((each) => plane.describe(each.id)));
       throw new Error(`${phases.join()}: ${told.join()}`, { cause: error });
     });
-    const left = (await pods()).filter(
-      ({ spec, metadata }) => spec?.schedulerName === "headroom" && /^[ef]$/.test(metadata.name),
-    );
-    expect(left).toHaveLength(1);
+    // The pod goes when its kubelet has seen its processes end.
+    const left = async (): Promise<number> =>
+      (await pods()).filter(({ spec, metadata }) => spec?.schedulerName === "headroom" && /^[ef]$/.test(metadata.name))
+        .length;
+    await until("the pod of the victim is gone", async () => (await left()) === 1);
   });
 
   it("refuses a workload that has the key of pods and requests less", { timeout: 120_000 }, async () => {

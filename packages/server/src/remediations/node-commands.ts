@@ -128,7 +128,7 @@ function parsed(text: string): unknown {
 }
 
 /** Text of a command without control characters, shortened. */
-export const plain = (text: string): string =>
+const plain = (text: string): string =>
   text
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ")
     .trim()

@@ -8,7 +8,7 @@ import { SHA256 } from "./oci-reference.ts";
 import { MANIFEST_TYPE, sha256 } from "./registry-client.ts";
 import type { RegistryManifest } from "./registry-client.ts";
 
-export const ARTIFACT_TYPE = "application/vnd.cncf.model.manifest.v1+json";
+const ARTIFACT_TYPE = "application/vnd.cncf.model.manifest.v1+json";
 const CONFIG_TYPE = "application/vnd.cncf.model.config.v1+json";
 const FILEPATH = "org.cncf.model.filepath";
 const TITLE = "org.opencontainers.image.title";

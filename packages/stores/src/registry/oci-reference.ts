@@ -36,4 +36,3 @@ export const ociUri = ({ registry, name, at }: OciReference): string =>
 
 /** `registry` as a declaration names it. */
 export const isRegistryHost = (text: string): boolean => text.length <= LENGTH_MAX && HOST.test(text);
-export const isRepositoryName = (text: string): boolean => text.length <= LENGTH_MAX && NAME.test(text);

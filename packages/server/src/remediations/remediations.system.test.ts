@@ -4,6 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 
 const WAIT_MS = 90_000;
 const ansible = (process.env["PATH"] ?? "").split(":").find((folder) => existsSync(`${folder}/ansible-playbook`));
@@ -77,7 +78,7 @@ afterEach(async () => {
   removeHome(home);
 });
 
-describe("remediation of drift", () => {
+describe.skipIf(!isTurnOf("remediations"))("remediation of drift", () => {
   it("changes the canary, then waves; drains, proves and returns each node", async () => {
     declare(UPDATE, { test: shell("echo 100") });
     const nodes = await begin();
