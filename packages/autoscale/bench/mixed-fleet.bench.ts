@@ -1,8 +1,7 @@
 /**
  * `npm run bench mixed-fleet [-- --json]`: the cheapest fleet of unlike accelerators beside the cheapest one of a single
- * type, at five mixes of traffic and several rates (Llama-3-8B; both confirmed by simulations of requests). The setting
- * follows Mélange (Griggs et al., arXiv 2404.14527): its prices per accelerator-hour, short and long requests, 40 and 120
- * ms per token. `--prices L4=0.7,A100=3.67,H100=7.516`, `--rates 1,2,4`, `--attainment 99`.
+ * type, at five mixes of traffic and several rates (Llama-3-8B; both confirmed by simulations of requests). Prices per
+ * accelerator-hour and lengths of requests are our own; the question is that of Mélange (Griggs et al., arXiv 2404.14527). `--prices L4=0.7,A100=3.67,H100=7.516`, `--rates 1,2,4`, `--attainment 99`.
  */
 import { parseArgs } from "node:util";
 import {

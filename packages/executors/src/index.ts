@@ -13,4 +13,3 @@ export type { ExecutorContext, ExecutorType } from "./kinds/executor-type.ts";
 export { executorTypes } from "./kinds/executor-types.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";
-export { runCommand, type CommandOutput } from "./slurm/commands/run-command.ts";

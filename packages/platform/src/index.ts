@@ -3,7 +3,7 @@
  * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
  * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
  * `exposure.ts`: addresses without TLS. `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
- * `page-files.ts`: built web pages. `content-digest.ts`: the digest of a file or directory.
+ * `page-files.ts`: built web pages. `content-digest.ts`: the digest of a file or directory. `run-command.ts`: commands of operators and of other systems.
  */
 export { contentDigest, contentFiles, digestOfFiles } from "./content-digest.ts";
 export { checkListening, isLoopback } from "./exposure.ts";
@@ -15,6 +15,8 @@ export { makePrivateFile } from "./make-private-file.ts";
 export { OperationalError } from "./operational-error.ts";
 export { loadPageFiles, pageHeaders } from "./page-files.ts";
 export type { PageFile } from "./page-files.ts";
+export { runCommand } from "./run-command.ts";
+export type { CommandOutput } from "./run-command.ts";
 export { syncPath } from "./sync-path.ts";
 export { readTlsFiles, renewTls, TLS_VERSION_MIN } from "./tls-files.ts";
 export type { TlsFiles, TlsPair } from "./tls-files.ts";

@@ -1,6 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { limitOption } from "../listing-options.ts";
+import { proposalKindNames } from "../proposal/proposal-kinds.ts";
 import type {
   CreateProposalOptions,
   DecideOptions,
@@ -10,19 +11,6 @@ import type {
 
 const idArgument = { syntax: "<id>", description: "id of the proposal" } as const;
 const reasonOption = { flags: "--reason <text>", description: "reason, which is recorded (default: none)" };
-const kinds = [
-  "quota",
-  "priority",
-  "drain",
-  "defragment",
-  "resume",
-  "restart",
-  "spares",
-  "request",
-  "order",
-  "advice",
-  "remediate",
-] as const;
 
 const listSubcommand = defineCommand<ListProposalsOptions>({
   name: "list",
@@ -64,7 +52,7 @@ Examples:
     {
       syntax: "<kind>",
       description: "quota, priority, drain, defragment, resume, restart, spares, request, order, advice or remediate",
-      complete: kinds,
+      complete: proposalKindNames,
     },
     {
       syntax: "[name]",
@@ -141,7 +129,7 @@ Examples:
       syntax: "[kind]",
       description:
         "quota, priority, drain, defragment, resume, restart, spares, request, order, advice or remediate (default: all)",
-      complete: kinds,
+      complete: proposalKindNames,
     },
   ],
   options: [

@@ -4,7 +4,8 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { fileText } from "../input/file-chunks.ts";
 import { tableLines } from "../output/table.ts";
-import { durationOf, proposalKindNames } from "../proposal/proposal-options.ts";
+import { proposalKindNames } from "../proposal/proposal-kinds.ts";
+import { durationOf } from "../proposal/proposal-options.ts";
 
 export interface HealthPolicyOptions {
   readonly dryRun?: boolean;

@@ -1,6 +1,7 @@
 /** Reads the options of `headroom proposal`. */
 import type { ProposalRequestInput } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
+import { proposalKindNames } from "./proposal-kinds.ts";
 
 export interface ChangeOptions {
   readonly guarantee?: readonly string[];
@@ -22,20 +23,6 @@ export interface ChangeOptions {
 }
 
 type Change = ProposalRequestInput["change"];
-
-export const proposalKindNames = [
-  "quota",
-  "priority",
-  "drain",
-  "defragment",
-  "resume",
-  "restart",
-  "spares",
-  "request",
-  "order",
-  "advice",
-  "remediate",
-] as const;
 
 /** The change by its kind, the name that follows it, and the options of the kind. */
 export async function changeOf(kind: string, name: string | undefined, options: ChangeOptions): Promise<Change> {

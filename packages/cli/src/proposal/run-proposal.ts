@@ -7,7 +7,8 @@ import { instant, plural } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
-import { changeOf, durationOf, proposalKindNames, wholeNumber } from "./proposal-options.ts";
+import { proposalKindNames } from "./proposal-kinds.ts";
+import { changeOf, durationOf, wholeNumber } from "./proposal-options.ts";
 import type { ChangeOptions } from "./proposal-options.ts";
 
 export interface ListProposalsOptions {

@@ -3,7 +3,7 @@
  * JSON. The contract is in docs/reference/provisioners.md. An answer that is empty, cut or invalid is an error, and an
  * error says nothing about machines.
  */
-import { runCommand } from "@headroom/executors";
+import { runCommand } from "@headroom/platform";
 import { OperationalError } from "@headroom/platform";
 import { z } from "zod";
 import { readSecret } from "../executors/secret-references.ts";

@@ -2,9 +2,8 @@
  * The commands of a remediation on one node: read its facts, measure it, change it. Words of the operator's document with
  * `{node}` replaced; no shell reads them, and a name that could be an option is refused.
  */
-import { runCommand } from "@headroom/executors";
-import type { CommandOutput } from "@headroom/executors";
-import { OperationalError } from "@headroom/platform";
+import { OperationalError, runCommand } from "@headroom/platform";
+import type { CommandOutput } from "@headroom/platform";
 import { z } from "zod";
 import type { RemediationDocument } from "./remediation-file.ts";
 

@@ -5,8 +5,7 @@ import { OperationalError } from "@headroom/platform";
 import type { SlurmSettings } from "../settings.ts";
 import type { JobList } from "./job-list.ts";
 import { JOB_FORMAT, readJobList } from "./job-list.ts";
-import type { CommandOutput } from "./run-command.ts";
-import { runCommand } from "./run-command.ts";
+import { runCommand, type CommandOutput } from "@headroom/platform";
 
 /** Commands at a time. The controller serves few at once anyway, and each costs a process here. */
 const CONCURRENCY_MAX = 4;

@@ -6,7 +6,7 @@ import { userInfo } from "node:os";
 import type { LaunchGang } from "@headroom/model";
 import type { RunAsRecord } from "../../job-protocol/attempt-records.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
-import { runCommand } from "../commands/run-command.ts";
+import { runCommand } from "@headroom/platform";
 import type { SlurmSettings } from "../settings.ts";
 
 /** A user of the operating system, as `getent passwd` describes it. */

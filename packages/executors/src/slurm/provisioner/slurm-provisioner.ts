@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { runCommand } from "../commands/run-command.ts";
+import { runCommand } from "@headroom/platform";
 import type { CloudNode } from "./cloud-nodes.ts";
 import { commentOf, hasFailed, isFree, isGoingOff, isOff, readCloudNodes } from "./cloud-nodes.ts";
 import { withLock } from "./file-lock.ts";

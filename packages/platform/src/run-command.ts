@@ -1,9 +1,9 @@
 /**
- * Runs a command of Slurm: arguments as words that no shell reads, with a time limit and limited output. A command that hangs is
+ * Runs a command: arguments as words that no shell reads, with a time limit and limited output. A command that hangs is
  * killed with what it started.
  */
 import { spawn } from "node:child_process";
-import { OperationalError } from "@headroom/platform";
+import { OperationalError } from "./operational-error.ts";
 
 export interface CommandSetup {
   readonly timeoutMs: number;
@@ -43,7 +43,7 @@ export function runCommand(file: string, args: readonly string[], setup: Command
       endGroup(child.pid);
       child.stdout.destroy();
       child.stderr.destroy();
-      reject(new OperationalError("executorUnreachable", `${file} ${reason}`, { retryable: true }));
+      reject(new OperationalError("commandFailed", `${file} ${reason}`, { retryable: true }));
     };
     const abort = (): void => fail("was stopped");
     if (setup.signal?.aborted === true) queueMicrotask(abort);
