@@ -20,6 +20,15 @@ export function AxesPanel({ plan }: { readonly plan: SolvedPlan }): ReactElement
   const nowMs = useNow();
   return (
     <Panel title="Axes that run out">
+      <p className="px-4 py-2.5 text-xs text-ink-2">
+        Each axis as it is without any order. Median (red): use passes the capacity in half of the cases; 1 in 20
+        (brown): it can do so in one case of 20; Probability: it does so within the plan. Extend by: an extension that
+        is ordered in this month is there in time even then. Overdue: on-demand or spot capacity has to bridge until it
+        comes.{" "}
+        {plan.hasCeilings
+          ? "The capacities are those of the stored document of ceilings."
+          : "Only accelerators are known. Store the plan with --ceilings to see network, storage, power, cooling, space and people too."}
+      </p>
       <div className="scroll-thin relative overflow-x-auto" tabIndex={0} role="group" aria-label="Axes that run out">
         <table className="w-full text-left">
           <caption className="sr-only">Axes and the months in which they run out</caption>
@@ -45,13 +54,6 @@ export function AxesPanel({ plan }: { readonly plan: SolvedPlan }): ReactElement
           </tbody>
         </table>
       </div>
-      <p className="border-t border-line px-4 py-2.5 text-xs text-ink-2">
-        Median: the month in which use passes the capacity in half of the cases; 1 in 20: the month by which it can do
-        so in one case of 20. Extend by: an extension that is ordered in this month is there in time even then.{" "}
-        {plan.hasCeilings
-          ? "The capacities are those of the stored document of ceilings."
-          : "Only accelerators are known, as they are without any order. Store the plan with --ceilings to see network, storage, power, cooling, space and people too."}
-      </p>
     </Panel>
   );
 }
