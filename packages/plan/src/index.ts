@@ -18,7 +18,15 @@ export { loadSolver, type Solver } from "./optimise/linear-model.ts";
 export { makePlan, usualLimits, type PlanOutcome } from "./optimise/make-plan.ts";
 export { solvePlan, type SolvedPlan } from "./solved/solved-plan.ts";
 export { readPlanRequest } from "./solved/plan-request.ts";
-export { evaluateTriggers, readTriggerDocument, type TriggerDocument, type TriggerState } from "./triggers/triggers.ts";
+export { planReadings, type PlanReadings, type PoolCapacity } from "./triggers/plan-readings.ts";
+export {
+  evaluateTriggers,
+  readTriggerDocument,
+  triggerMeasures,
+  type TriggerDocument,
+  type TriggerMeasure,
+  type TriggerState,
+} from "./triggers/triggers.ts";
 export { proposalOfTrigger, type TriggerProposal } from "./triggers/trigger-proposal.ts";
 export { losesWork, runSpotJob, type SpotAccount, type SpotJob } from "./offers/spot-job.ts";
 export { offlineOptimum } from "./offers/spot-optimum.ts";

@@ -128,6 +128,7 @@ const plane = {
     log,
     nowMs: () => Date.now(),
     history: () => ({ everyMs: 60_000, samples: [] }),
+    planReadings: async () => ({}),
     queueAgeHours: async () => 0,
     announce: async () => {},
     proposals: { follow: async () => [], close: () => undefined },

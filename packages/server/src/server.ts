@@ -37,9 +37,9 @@ import type { TracingTarget } from "./tracing/otlp-exporter.ts";
 import { StoreService } from "./stores/store-service.ts";
 import { prepareHome } from "./prepare-home.ts";
 import { registerMachine } from "./machine-registration.ts";
-import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
+import { openMeasuredRuns } from "./measured-runs/open-measured-runs.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
-import { incidentMessage, slowRunMessage } from "./notifications/message.ts";
+import { incidentMessage } from "./notifications/message.ts";
 import { IncidentService } from "./incidents/incident-service.ts";
 import { RemedyService } from "./remedies/remedy-service.ts";
 import { SERVER_FILE, announce } from "./server-file.ts";
@@ -276,22 +276,6 @@ function incidentService(
   });
 }
 
-function measuredRunService(
-  { home, measuredRuns }: ControlPlaneOptions,
-  { driver, telemetry, notifier, log }: Opened,
-  nowMs: () => number,
-): MeasuredRunService {
-  return new MeasuredRunService({
-    file: path.join(home, "measured-runs.db"),
-    rules: { ...measuredRunDefaults, ...measuredRuns },
-    driver,
-    telemetry,
-    log,
-    nowMs,
-    tellOwner: async (run) => notifier.send(slowRunMessage(run, driver.status().sequence, nowMs())),
-  });
-}
-
 const acceleratorSampler = (
   { readingsEveryMs: everyMs }: ControlPlaneOptions,
   { driver, telemetry, executors, log }: Opened,
@@ -325,6 +309,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     nowMs,
     everyMs: readingsEveryMs,
   });
+  const plan = new PlanService({ home, log, nowMs });
   const gateway = new GatewayReader(options.gateway ?? null);
   telemetry.onReadings = (readings) => void accelerators.recordExported(readings);
   return {
@@ -341,12 +326,12 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     tokens,
     denials: new Denials(),
     sizing: new SizingService(),
-    plan: new PlanService({ home, log, nowMs }),
+    plan,
     costs: new CostService({ home, journal: sqliteAddress(journalDirectory(home)), nowMs }),
     offers: new OfferService({ home, nowMs }),
-    measuredRuns: measuredRunService(options, opened, nowMs),
+    measuredRuns: openMeasuredRuns(options, opened, nowMs),
     capacity,
-    triggers: openTriggerWatch(options, opened, { nowMs, capacity, forecast, remediations }),
+    triggers: openTriggerWatch(options, opened, { nowMs, capacity, forecast, remediations, plan }),
     incidents,
     drills: new DrillService({ home, driver, forecast, log, nowMs }),
     remediations,

@@ -5,8 +5,8 @@
 import { forecastCeilings, type CeilingDocument } from "../ceilings/ceilings.ts";
 import { checkPlan } from "../check/check-plan.ts";
 import { monthName, monthNumber } from "../document/calendar.ts";
-import { leadLines, leadQuantileDays } from "../document/distributions.ts";
 import type { PlanDocument } from "../document/plan-document.ts";
+import { existingCapacity, shortestLeadDays } from "../document/supply.ts";
 import type { CapacityPlan } from "../optimise/capacity-plan.ts";
 import type { ImpossiblePlan } from "../optimise/impossible.ts";
 import type { SolveLimits, Solver } from "../optimise/linear-model.ts";
@@ -150,6 +150,7 @@ function acceleratorCeilings(document: PlanDocument): CeilingDocument {
     ),
     axes: pools.map((pool) => {
       const capacity = existingCapacity(document, pool);
+      const lead = shortestLeadDays(document, pool);
       return {
         name: pools.length === 1 ? "accelerators" : `accelerators of ${pool}`,
         unit: "",
@@ -163,31 +164,10 @@ function acceleratorCeilings(document: PlanDocument): CeilingDocument {
         perAccelerator: 0,
         perPool: { [pool]: 1 },
         exponent: 1,
-        leadTime: shortestLead(document, pool),
+        leadTime: lead === undefined ? undefined : `${lead}d`,
       };
     }),
   };
-}
-
-/** Lead time at P95 of the option that arrives first. */
-function shortestLead(document: PlanDocument, pool: string): string | undefined {
-  const days = document.options.flatMap((option) =>
-    option.pool === pool && "leadTime" in option ? [leadQuantileDays(leadLines(option.leadTime), 0.95)] : [],
-  );
-  return days.length === 0 ? undefined : `${Math.min(...days)}d`;
-}
-
-/** Accelerators in service by month, in the demand's unit, until their end of life. */
-function existingCapacity({ start, months, existing }: PlanDocument, pool: string): readonly number[] {
-  const first = monthNumber(start);
-  return Array.from({ length: months }, (_, month) => {
-    let sum = 0;
-    for (const cohort of existing) {
-      const isOver = cohort.endOfLife !== undefined && monthNumber(cohort.endOfLife) <= first + month;
-      if (cohort.pool === pool && !isOver) sum += cohort.accelerators * cohort.speed;
-    }
-    return Math.round(10 * sum) / 10;
-  });
 }
 
 function poolsOf(document: PlanDocument, { byMonth }: CapacityPlan): readonly PlanPool[] {

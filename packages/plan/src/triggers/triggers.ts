@@ -6,7 +6,7 @@ import { z } from "zod";
 import { days } from "../document/plan-document.ts";
 import type { PlanDocumentProblem } from "../document/plan-document.ts";
 
-const measures = ["utilisation", "queueAge", "forecast", "pipeline"] as const;
+export const triggerMeasures = ["utilisation", "queueAge", "forecast", "pipeline"] as const;
 const POINTS_MAX = 200_000;
 
 const amounts = z.record(z.string().min(1).max(63), z.number().min(0).max(1e9));
@@ -35,9 +35,9 @@ const trigger = z
   .strictObject({
     name: z.string().min(1).max(63).describe("name of the trigger"),
     on: z
-      .enum(measures)
+      .enum(triggerMeasures)
       .describe(
-        "utilisation (share of accelerators in use), queueAge (hours that the oldest request waits), forecast (demand at the accepted risk as a share of the capacity when an order of today arrives), pipeline (accelerators of coming projects as a share of idle capacity)",
+        "utilisation (share of accelerators in use), queueAge (hours that the oldest request waits), forecast (demand at the accepted risk as a share of the capacity when an order of today arrives), pipeline (accelerators that coming work needs as a share of idle capacity)",
       ),
     above: z.number().describe("fires above this value"),
     below: z.number().optional().describe("ends below this value (default: 90% of `above`)"),
@@ -59,12 +59,13 @@ const triggerDocumentSchema = z.strictObject({
   kind: z.literal("triggers"),
   triggers: z.array(trigger).min(1).max(100),
   series: z
-    .partialRecord(z.enum(measures), series)
+    .partialRecord(z.enum(triggerMeasures), series)
     .default({})
     .describe("measured or forecast values; `hour` counts from any start"),
 });
 
 export type TriggerDocument = z.infer<typeof triggerDocumentSchema>;
+export type TriggerMeasure = (typeof triggerMeasures)[number];
 export type Trigger = TriggerDocument["triggers"][number];
 interface Point {
   readonly hour: number;

@@ -1,5 +1,5 @@
 /** Triggers of a real control plane: one proposal for each, over a restart and a rejection, and withdrawn when the trigger ends. */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
@@ -70,4 +70,38 @@ it("records a planned order once another user approves it, and names a change th
     .poll(async () => (await live.client.listCapacityOrders()).items, POLL)
     .toMatchObject([{ name: expect.stringMatching(/^long-queue-\d{8}$/), phase: "planned", nodeCount: 2, pool }]);
   expect((await live.client.listNodes()).items).toHaveLength(1);
+}, 240_000);
+
+it("fires on the stored plan, and withdraws its proposal once the document is removed", async () => {
+  const pool = (await live.client.listNodes()).items[0]?.pool ?? "";
+  const start = new Date().toISOString().slice(0, 7);
+  await live.client.storePlan({
+    plan: {
+      kind: "plan",
+      name: "small",
+      start,
+      months: 4,
+      demand: { [pool]: { p50: [2, 4, 8, 8] } },
+      options: [{ kind: "rent", name: "rented", pool, leadTime: "70d", monthlyUsd: 100, block: 1 }],
+    },
+  });
+  const file = path.join(live.home, "triggers.yaml");
+  writeFileSync(
+    file,
+    `kind: triggers
+triggers:
+  - { name: short, on: forecast, above: 1, action: order now }
+  - { name: coming, on: pipeline, above: 2, action: ask for dates }
+  - { name: far, on: forecast, above: 1000 }
+`,
+  );
+  await expect
+    .poll(async () => (await all()).map(({ reason }) => reason).toSorted(), POLL)
+    .toEqual([
+      "trigger coming fired: pipeline was above 2 for 0 h; ask for dates",
+      "trigger short fired: forecast was above 1 for 0 h; order now",
+    ]);
+  expect((await all()).flatMap(({ ground }) => ground)).toContainEqual({ measure: "pipeline", value: 3, unit: "" });
+  rmSync(file);
+  await expect.poll(phases, POLL).toEqual(["withdrawn", "withdrawn"]);
 }, 240_000);

@@ -37,6 +37,7 @@ it("announces a trigger once when it fires and once when it ends, also over a re
           teams: {},
         })),
       }),
+      planReadings: async () => ({}),
       proposals,
       announce: async (sentence) => void said.push(sentence),
     });
@@ -74,6 +75,7 @@ it("ends no trigger because a restart forgot the ages of the queue, and forgets 
       log: { warn: () => undefined },
       nowMs: () => hour * HOUR_MS,
       history: () => ({ everyMs: HOUR_MS, samples: [] }),
+      planReadings: async () => ({}),
       proposals,
       announce: async (sentence) => void said.push(sentence.split(":")[0] ?? ""),
     });
@@ -113,6 +115,7 @@ it("reports once that the control plane cannot be read, and goes on", async () =
     log: { warn: (message) => void warned.push(message) },
     nowMs: () => 0,
     history: () => ({ everyMs: HOUR_MS, samples: [] }),
+    planReadings: async () => ({}),
     proposals,
     announce: async () => undefined,
   });

@@ -1,26 +1,27 @@
 /**
- * Scaling triggers of the control plane: `triggers.yaml` in the state directory, evaluated on the use of the fleet and the age of the
- * queue once a minute. A trigger is announced once when it fires and once when it ends, also over a restart. A fired trigger makes one
- * proposal (`trigger-proposals.ts`).
+ * Scaling triggers of the control plane: `triggers.yaml` in the state directory, evaluated once a minute on the use of the fleet, the age
+ * of the queue and the stored plan. A trigger is announced once when it fires and once when it ends, also over a restart. A fired trigger
+ * makes one proposal (`trigger-proposals.ts`).
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import type { ReadonlyState } from "@headroom/engine";
-import { evaluateTriggers, proposalOfTrigger, readTriggerDocument } from "@headroom/plan";
-import type { TriggerDocument, TriggerState } from "@headroom/plan";
+import { evaluateTriggers, proposalOfTrigger, readTriggerDocument, triggerMeasures } from "@headroom/plan";
+import type { PlanReadings, TriggerDocument, TriggerState } from "@headroom/plan";
 import type { CapacityHistory } from "@headroom/protocol";
 import { parseDocument } from "yaml";
 import type { DriverLog } from "../driver/driver-log.ts";
 import { firedBefore, writeFired } from "./fired-triggers.ts";
 import type { FiredTrigger } from "./fired-triggers.ts";
 import type { TriggerProposals } from "./trigger-proposals.ts";
+import { TriggerValues } from "./trigger-values.ts";
 
 const FILE = "triggers.yaml";
 const FILE_BYTES_MAX = 1_048_576;
 const LOOK_EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Ages of the queue that are kept: a day, as for the use of the fleet. */
-const AGES_MAX = 1_440;
+/** A document without triggers. */
+const nothing: TriggerDocument = { kind: "triggers", triggers: [], series: {} };
 
 interface TriggerWatchOptions {
   readonly home: string;
@@ -31,21 +32,19 @@ interface TriggerWatchOptions {
   readonly history: () => CapacityHistory;
   /** Hours that the oldest workload in the queue has waited. */
   readonly queueAgeHours: (nowMs: number) => Promise<number>;
+  /** Values that follow from the stored plan; none without a plan. */
+  readonly planReadings: (nowMs: number) => Promise<PlanReadings>;
   /** Sends the sentence to the notification rules of kind `trigger`. */
   readonly announce: (sentence: string) => Promise<void>;
   readonly proposals: Pick<TriggerProposals, "follow" | "close">;
-}
-
-interface Age {
-  readonly hour: number;
-  readonly value: number;
 }
 
 export class TriggerWatch {
   readonly #options: TriggerWatchOptions;
   /** Active triggers by name. */
   readonly #fired: Map<string, FiredTrigger>;
-  #ages: Age[] = [];
+  readonly #values: TriggerValues;
+  #wasMissing = false;
   #complaint = "";
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
@@ -53,6 +52,7 @@ export class TriggerWatch {
   constructor(options: TriggerWatchOptions) {
     this.#options = options;
     this.#fired = new Map(firedBefore(options.home, options.nowMs()).map((each) => [each.name, each]));
+    this.#values = new TriggerValues(options.home);
   }
 
   start(): void {
@@ -75,18 +75,33 @@ export class TriggerWatch {
   async look(): Promise<void> {
     const document = this.#document();
     if (document === null) return;
-    const { nowMs, history, queueAgeHours } = this.#options;
-    const atMs = nowMs();
-    const value = await queueAgeHours(atMs);
-    this.#ages = [...this.#ages, { hour: atMs / HOUR_MS, value }].slice(-AGES_MAX);
-    const utilisation = history().samples.flatMap((sample) =>
-      sample.total === 0 ? [] : [{ hour: sample.atMs / HOUR_MS, value: sample.held / sample.total }],
+    const atMs = this.#options.nowMs();
+    if (document.triggers.length > 0) await this.#measure(atMs);
+    const series = Object.fromEntries(
+      triggerMeasures.map((measure) => {
+        const measured = [...this.#values.series(measure)];
+        return [measure, measured.length > 0 ? measured : document.series[measure]];
+      }),
     );
-    const series = { ...document.series, utilisation, queueAge: this.#ages };
     this.#forgetOthers(document);
     const states = evaluateTriggers({ ...document, series });
     for (const state of states) this.#follow(state, atMs);
     await this.#propose(document, states);
+  }
+
+  async #measure(atMs: number): Promise<void> {
+    const { history, queueAgeHours, planReadings } = this.#options;
+    const samples = history().samples.filter(({ total }) => total > 0);
+    const use = samples.map(({ atMs: sampledMs, held, total }) => ({ sampledMs, utilisation: held / total }));
+    // The samples of the last day are older than the first look.
+    if (this.#values.isEmpty)
+      for (const { sampledMs, utilisation } of use) this.#values.add(sampledMs, { utilisation });
+    const newest = use.at(-1);
+    this.#values.add(atMs, {
+      ...(newest === undefined ? {} : { utilisation: newest.utilisation }),
+      queueAge: await queueAgeHours(atMs),
+      ...(await planReadings(atMs)),
+    });
   }
 
   /** Every active trigger has one proposal for as long as it is active, whatever becomes of the proposal. */
@@ -127,7 +142,10 @@ export class TriggerWatch {
 
   #document(): TriggerDocument | null {
     const file = path.join(this.#options.home, FILE);
-    if (!existsSync(file)) return null;
+    // An editor can remove the file for a moment while it writes another one.
+    const wasMissing = this.#wasMissing;
+    this.#wasMissing = !existsSync(file);
+    if (this.#wasMissing) return wasMissing ? nothing : null;
     try {
       if (statSync(file).size > FILE_BYTES_MAX) throw new Error(`it has more than ${FILE_BYTES_MAX} bytes`);
       const parsed = parseDocument(readFileSync(file, "utf8"), { uniqueKeys: true });
