@@ -196,8 +196,7 @@ function purchaseOf(problem: PlanProblem, purchase: Purchase, accounts: readonly
   const line = problem.firm[purchase.line]!;
   const { month, blocks, endMonth } = purchase;
   const upfrontUsd = usd(blocks * line.upfrontCents);
-  const late = lateCost(problem, purchase, accounts[month]!);
-  const saved = late.monthLateUsd ?? 0;
+  const late = lateCost(problem, purchase, { month, account: accounts[month]! });
   return {
     option: line.option.name,
     kind: line.option.kind,
@@ -215,15 +214,40 @@ function purchaseOf(problem: PlanProblem, purchase: Purchase, accounts: readonly
     upfrontUsd,
     monthlyUsd: usd(blocks * line.monthlyCents),
     ...late,
-    paybackMonths: upfrontUsd > 0 && saved > 0 ? rounded(upfrontUsd / saved, 1) : null,
+    paybackMonths: paybackMonths(problem, purchase, accounts),
   };
+}
+
+/**
+ * Months of service until the saving over flexible capacity adds up to what was paid upfront, `null` if it does not while the accelerators
+ * are in service. A month in which demand would stay unmet without them has no price, and counts nothing. After the plan's horizon each
+ * month saves what its last month does.
+ */
+function paybackMonths(problem: PlanProblem, purchase: Purchase, accounts: readonly MonthAccount[]): number | null {
+  const { line: index, month: first, blocks, endMonth } = purchase;
+  let left = usd(blocks * problem.firm[index]!.upfrontCents);
+  if (left <= 0) return null;
+  let saved = 0;
+  const last = Math.min(endMonth, problem.months);
+  for (let month = first; month < last; month += 1) {
+    saved = lateCost(problem, purchase, { month, account: accounts[month]! }).monthLateUsd ?? 0;
+    if (saved >= left) return rounded(month - first + left / saved, 1);
+    left -= saved;
+  }
+  const more = saved > 0 ? left / saved : Number.POSITIVE_INFINITY;
+  return last + more <= endMonth ? rounded(last - first + more, 1) : null;
+}
+
+interface AccountedMonth {
+  readonly month: number;
+  readonly account: MonthAccount;
 }
 
 /** Extra cost of a month without the purchase: flexible capacity instead, less the running cost that is saved. */
 function lateCost(
   problem: PlanProblem,
-  { line: index, month, blocks }: Purchase,
-  account: MonthAccount,
+  { line: index, blocks }: Purchase,
+  { month, account }: AccountedMonth,
 ): Pick<PlannedPurchase, "monthLateUsd" | "monthLateShortage"> {
   const line = problem.firm[index]!;
   const pool = problem.pools[line.pool]!;

@@ -62,6 +62,20 @@ describe("a plan", () => {
     expect(plan.costUsd).toBeCloseTo(4 * 64 * 2920 + 8 * 64 * 300 + 64 * (24_000 - book), 2);
   });
 
+  it("is paid back by the savings of each month, beyond the horizon by those of its last month", () => {
+    const payback = (parts: object): number | null =>
+      planOf(documentOf({ options: [own, onDemand], ...parts })).purchases[0]?.paybackMonths ?? null;
+    // A month saves $4 × 730 h less $300 an accelerator. Eight months are within the horizon.
+    expect(payback({})).toBe(Math.round((10 * 24_000) / 2_620) / 10);
+    // Demand halves after four months of service: the other half saves its running cost alone from then on.
+    const demand = { train: { p50: [64, 64, 64, 64, 64, 64, 64, 64, 32] } };
+    const left = 64 * 24_000 - 4 * 64 * 2_620;
+    const later = 32 * 2_920 - 64 * 300;
+    const fewer = planOf(documentOf({ options: [{ ...own, block: 64 }, onDemand], demand })).purchases[0];
+    expect(fewer).toMatchObject({ accelerators: 64, paybackMonths: Math.round(10 * (4 + left / later)) / 10 });
+    expect(payback({ options: [{ ...own, upfrontUsd: 0, monthlyUsd: 900 }, onDemand] })).toBeNull();
+  });
+
   it("orders earlier the line of an order that arrives last", () => {
     const leadTime = [
       { line: "nodes", p50: "4w", p95: "8w" },

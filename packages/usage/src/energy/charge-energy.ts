@@ -4,6 +4,7 @@
  */
 import { MILLI_MS_PER_HOUR, type Charge } from "../bill/charges.ts";
 import { MICRO } from "../prices/amounts.ts";
+import { gramsAt } from "../prices/grid-intensity.ts";
 import type { CapacityPrice, PoolPrice } from "../prices/price-documents.ts";
 import type { PowerMeter } from "./power-meter.ts";
 
@@ -29,18 +30,18 @@ interface StatedPower {
 
 const isCapacity = (price: PoolPrice): price is CapacityPrice => !("prices" in price);
 
-/** Several power components are weighted by their energy. */
-function statedPower(price: PoolPrice): StatedPower {
+/** Several power components are weighted by their energy. `atMs`: the hour whose carbon intensity counts. */
+function statedPower(price: PoolPrice, atMs: number): StatedPower {
   if (!isCapacity(price)) {
     const { kilowattsPerAccelerator: kilowatts = 0, gramsPerKwh = 0 } = price;
-    return { kilowatts, pue: 1, hostKilowatts: 0, gramsPerKwh, usdPerKwh: 0 };
+    return { kilowatts, pue: 1, hostKilowatts: 0, gramsPerKwh: gramsAt(gramsPerKwh, atMs), usdPerKwh: 0 };
   }
   let [plug, plain, host, grams, usd] = [0, 0, 0, 0, 0];
   for (const { kilowatts = 0, pue = 1, gramsPerKwh = 0, perKwh = 0, hostKilowatts = 0 } of price.components) {
     plug += kilowatts * pue;
     plain += kilowatts;
     host += hostKilowatts;
-    grams += kilowatts * pue * gramsPerKwh;
+    grams += kilowatts * pue * gramsAt(gramsPerKwh, atMs);
     usd += kilowatts * pue * perKwh;
   }
   const { accelerators } = price;
@@ -55,7 +56,7 @@ function statedPower(price: PoolPrice): StatedPower {
 }
 
 export function chargeEnergy({ row, price, milliMs, fromMs, toMs }: Charge, meter: PowerMeter | null): Energy {
-  const stated = statedPower(price);
+  const stated = statedPower(price, fromMs);
   const hours = milliMs / MILLI_MS_PER_HOUR;
   const { accelerators } = row;
   const measured =

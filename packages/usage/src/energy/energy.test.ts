@@ -103,6 +103,19 @@ describe("the energy of a charge", () => {
     expect(taken.kwh).toBe(-own.kwh);
   });
 
+  it("has the carbon of the hour where the grid's intensity is a series", () => {
+    const hourly = [
+      { from: "1970-01-01", hourly: [100, 200] },
+      { from: "1970-01-02", hourly: [300] },
+    ];
+    const gramsOf = (hours: number): number => {
+      const own = charge({ price: priceOf({ ...power, gramsPerKwh: hourly }), fromMs: hours * HOUR_MS });
+      return Math.round(chargeEnergy(own, null).grams / chargeEnergy(own, null).kwh);
+    };
+    expect([-1, 0, 1, 2, 23, 24, 99].map(gramsOf)).toEqual([100, 100, 200, 200, 200, 300, 300]);
+    expect(() => priceOf({ ...power, gramsPerKwh: [{ from: "1970-01-01", hourly: [-1] }] })).toThrow("gramsPerKwh");
+  });
+
   it("refuses a host that takes more than the whole", () => {
     expect(() => priceOf({ ...power, hostKilowatts: 9 })).toThrow("hostKilowatts is a part of kilowatts");
   });

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { dateText, dollars, instantOf, MICRO } from "./amounts.ts";
+import { gridIntensity } from "./grid-intensity.ts";
 
 const positive = z.number().positive();
 const share = z.number().min(0).max(1);
@@ -28,7 +29,7 @@ const component = z
     hostKilowatts: z.number().min(0).optional(),
     pue: z.number().min(1).max(4).optional(),
     perKwh: dollars.optional(),
-    gramsPerKwh: z.number().min(0).optional(),
+    gramsPerKwh: gridIntensity.optional(),
   })
   .superRefine((value, context) => {
     const ways = ["purchase", "perMonth", "perHour", "kilowatts"].filter(
@@ -72,7 +73,7 @@ const meteredPrice = z.strictObject({
     .array(z.strictObject({ from: dateText, perHour: dollars }))
     .min(1)
     .max(100_000),
-  gramsPerKwh: z.number().min(0).optional(),
+  gramsPerKwh: gridIntensity.optional(),
   kilowattsPerAccelerator: positive.optional(),
 });
 
