@@ -9,11 +9,11 @@ import { plannedDurationMs, reservationsOf } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import { feasibility, requestOf } from "./recount.ts";
-import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
+import { mayHold, reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
 
 export function checkRestBesideReservations(findings: Findings, world: World, nowMs: number): void {
   const { state } = world;
-  if (!reservesStarts(state) || !startsWork(state)) return;
+  if (!startsWork(state) || !(reservesStarts(state) || mayHold(state, nowMs))) return;
   for (const workload of waitingAlthoughItFits(state, nowMs)) {
     const open = withoutClosedNodes(state, workload, nowMs);
     const nominations = withReserved(world, workload, nowMs);
@@ -31,7 +31,8 @@ function withReserved(world: World, workload: Workload, nowMs: number): Readonly
   const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
   const places = new Map(state.nominations);
   for (const [index, { workloadId, placement, startMs }] of reservationsOf(world).entries()) {
-    if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;
+    const mayEndBefore = reservesStarts(state) && startMs >= nowMs + lastsMs;
+    if (mayEndBefore || workloadId === workload.id) continue;
     const id = attemptId(`reserved ${index}`);
     places.set(id, { attemptId: id, workloadId, task: 0, number: 0, ...placement, growth: false, atMs: nowMs });
   }

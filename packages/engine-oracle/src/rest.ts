@@ -2,6 +2,7 @@
 import { rulesOf } from "@headroom/model";
 import type { Policy, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
+import { mayHoldForOrders } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import { canBeTold } from "./constraint-checks.ts";
@@ -56,7 +57,7 @@ const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
  * in the state and are checked in `backfill.ts`.
  */
 export function checkRest(findings: Findings, state: ReadonlyState, nowMs: number): void {
-  if (reservesStarts(state) || !startsWork(state)) return;
+  if (reservesStarts(state) || !startsWork(state) || mayHold(state, nowMs)) return;
   for (const { id } of waitingAlthoughItFits(state, nowMs))
     findings.expect(false, () => `${id} waits although it fits`);
 }
@@ -77,6 +78,10 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
 }
 
 export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.protectedStarts > 0;
+
+/** Whether idle capacity may be held for work whose other nodes are ordered. */
+export const mayHold = (state: ReadonlyState, nowMs: number): boolean =>
+  mayHoldForOrders(rulesOf(state.policy), state, nowMs);
 
 /** Whether the policy has phases that start work. */
 export const startsWork = ({ policy }: ReadonlyState): boolean => {

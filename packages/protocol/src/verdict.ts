@@ -231,6 +231,10 @@ export const blockedReason = z
         startMs: instantMs,
         expectedEndMs: instantMs,
         prediction: prediction.optional(),
+        awaitsNodes: z
+          .literal(true)
+          .optional()
+          .meta({ description: "The protected start waits for ordered nodes, and idle capacity is held for it." }),
         sentence,
       })
       .meta({ description: "The workload would fit, but would delay a protected start." }),

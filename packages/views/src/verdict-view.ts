@@ -284,7 +284,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "startWindow":
       return startWindowSentence(reason);
     case "reservation":
-      return `Would delay a protected start: ${nameIn(state, reason.workloadId)} is to start there, by walltimes in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))} at the latest (the bound that backfill keeps, not the forecast)${predictionNote(spec, reason.prediction)}. A shorter walltime could be backfilled.`;
+      return reservationSentence(engine, spec, reason);
     case "budget": {
       const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
       const renewed =
@@ -322,6 +322,18 @@ function hotSparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "
   return suffice === false
     ? `Hot spares: it fits only with them, and ${kept}.`
     : `Hot spares: it would fit, but ${kept}.`;
+}
+
+function reservationSentence(
+  engine: Engine,
+  spec: Waiting["spec"],
+  { workloadId, startMs, prediction, awaitsNodes }: EngineReason & { readonly kind: "reservation" },
+): string {
+  const name = nameIn(engine.state, workloadId);
+  const wait = durationText(Math.max(0, startMs - clockOf(engine)));
+  if (awaitsNodes === true)
+    return `Idle capacity is held for ${name}, whose other nodes are ordered and expected in ${wait}.`;
+  return `Would delay a protected start: ${name} is to start there, by walltimes in ${wait} at the latest (the bound that backfill keeps, not the forecast)${predictionNote(spec, prediction)}. A shorter walltime could be backfilled.`;
 }
 
 function backoffSentence({ untilMs, failures }: EngineReason & { readonly kind: "backoff" }, nowMs: number): string {

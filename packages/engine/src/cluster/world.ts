@@ -259,8 +259,9 @@ function waitForTheClock(world: World): void {
   waitForPipelines(timers, state);
   for (const atMs of state.migrated.values()) waitForRest(world, atMs);
   for (const proposal of state.proposals.values()) waitForProposal(world, proposal);
-  // The first round looks at the nodes that the engine ordered, and schedules its own wakeups.
-  if (state.burstAccounts.size > 0) timers.add({ kind: "calendar", atMs: state.nowMs });
+  // The first round looks at the nodes that the engine ordered and at the work that waits for orders, and schedules its own wakeups.
+  const mayBurst = [...state.pools.values()].some(({ burst }) => burst !== undefined);
+  if (mayBurst || state.burstAccounts.size > 0) timers.add({ kind: "calendar", atMs: state.nowMs });
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 

@@ -48,12 +48,11 @@ export class ExtendedFleet {
     this.#ledger = new Ledger(this.#world);
   }
 
-  /** Places the request on what is free or expected, and books the place. Returns the nodes, or `null`. */
-  place(request: PlacementRequest): readonly NodeId[] | null {
+  /** Places the request on what is free or expected, and books the place. Returns the place, or `null`. */
+  place(request: PlacementRequest): Placement | null {
     const placement = this.#find(request);
-    if (placement === null) return null;
-    this.#ledger.occupy(request, placement);
-    return placement.workers.map(({ node }) => node);
+    if (placement !== null) this.#ledger.occupy(request, placement);
+    return placement;
   }
 
   /** The fewest further nodes with which the request fits, at most `expected.count`; `null`: it does not fit with those. */
@@ -101,6 +100,9 @@ export class ExtendedFleet {
     return fits;
   }
 }
+
+/** The order of a node that does not exist yet. */
+export const orderOfExpected = (node: NodeId): string => node.slice(0, node.lastIndexOf(" "));
 
 /** The nodes of the fleet. Those that wait for the other nodes of their order count as if they did not. */
 function expectedToTakeWork(nodes: ReadonlyMap<NodeId, Node>): Map<NodeId, Node> {

@@ -14,14 +14,16 @@ import type { Placement } from "../cluster/request.ts";
 import { classesInTurn, isClosed, markRejected, roundOrder } from "../ordering/round-order.ts";
 import { findPlacement } from "../placement/place.ts";
 import { start } from "../transitions/start.ts";
-import { reservationsOf } from "../placement/backfill/reservations.ts";
+import { HeldForOrders, mayHoldForOrders } from "../placement/backfill/held-for-orders.ts";
+import { keepReservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { headOrder } from "../cluster/head-order.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 
 export function growLast(batch: Batch): void {
-  const { world } = batch;
+  const { world, nowMs } = batch;
   if (world.rules.elastic.grow !== "last" || !world.queue.growsAny) return;
+  if (mayHoldForOrders(world.rules, world.state, nowMs)) keepReservations(world, new HeldForOrders(world, nowMs).all());
   const growing = classesInTurn(world, [...world.queue.growthClasses()]);
   const order = roundOrder(world, growing, growthOrder(world));
   for (let bucket = order.first(); bucket !== null; bucket = order.first()) {

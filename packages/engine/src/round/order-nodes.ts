@@ -7,12 +7,11 @@ import {
   GROUND_WORKLOADS_MAX,
   MANUAL_PROVISIONER,
   OPEN_ORDERS_MAX,
-  expectedArrival,
   extraNodesOf,
+  giveUpMsOf,
   isOfTypes,
   isOrderOver,
   isOutstanding,
-  takesNodes,
   hashText,
   taskOf,
   whySuspended,
@@ -24,7 +23,8 @@ import type { QueueBucket } from "../cluster/queue.ts";
 import { queueOrder } from "../ordering/round-order.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
 import { isHeldByLimit } from "../placement/could-ever.ts";
-import { ExtendedFleet } from "../placement/extended-fleet.ts";
+import { fleetWithExpectedNodes } from "../placement/expected-nodes.ts";
+import type { ExtendedFleet } from "../placement/extended-fleet.ts";
 import { readyTask, readyTaskCount } from "../state/ready-task.ts";
 import type { ReadonlyState, WorkloadEntity } from "../state/state.ts";
 import { wakeAt } from "./wake-at.ts";
@@ -207,14 +207,7 @@ class OrderSearch {
   constructor(batch: Batch, open: readonly OpenPool[]) {
     this.#batch = batch;
     this.#open = open;
-    this.#fleet = new ExtendedFleet(batch.world);
-    const { capacityOrders, pools } = batch.world.state;
-    for (const order of capacityOrders.values()) {
-      const pool = pools.get(order.pool);
-      const count = order.nodeCount - order.joinedCount;
-      if (pool === undefined || count <= 0 || !isCounted(order, batch.nowMs)) continue;
-      this.#fleet.join({ pool, shape: order.shape, order: order.name, count });
-    }
+    this.#fleet = fleetWithExpectedNodes(batch.world, batch.nowMs);
   }
 
   get isOver(): boolean {
@@ -241,9 +234,9 @@ class OrderSearch {
   }
 
   #place(request: PlacementRequest): boolean {
-    const nodes = this.#fleet.place(request);
-    for (const node of nodes ?? []) this.#needed.add(node);
-    return nodes !== null;
+    const placement = this.#fleet.place(request);
+    for (const { node } of placement?.workers ?? []) this.#needed.add(node);
+    return placement !== null;
   }
 
   #order(request: PlacementRequest, workload: WorkloadEntity): boolean {
@@ -279,7 +272,10 @@ class OrderSearch {
 
   /** Whether a protected start of the workload begins before ordered nodes would take work. */
   #startsBefore({ id }: WorkloadEntity, atMs: number): boolean {
-    return reservationsOf(this.#batch.world).some(({ workloadId, startMs }) => workloadId === id && startMs <= atMs);
+    const { world } = this.#batch;
+    // A place that is held for ordered work (`held-for-orders.ts`) is that of one task, and the other tasks need nodes too.
+    if (world.rules.backfill.protectedStarts === 0) return false;
+    return reservationsOf(world).some(({ workloadId, startMs }) => workloadId === id && startMs <= atMs);
   }
 }
 
@@ -298,16 +294,10 @@ const shapeOf = ({ acceleratorCount, coresMilli, memoryMib }: BurstRule): Capaci
   memoryMib,
 });
 
-/** An order of a person counts from the time when it is arriving or nearly so: others may never come. */
-const COUNTED_AHEAD_MS = 900_000;
-
-const isCounted = (order: CapacityOrder, nowMs: number): boolean =>
-  isOutstanding(order) &&
-  (takesNodes(order) ||
-    (order.phase === "ordered" && expectedArrival(order, nowMs).p50AtMs <= nowMs + COUNTED_AHEAD_MS));
-
 function decide(batch: Batch, open: OpenPool): void {
   const { pool, rule, order: name, nodes, workloads, dearer } = open;
+  // A provisioner that stays silent causes no round.
+  wakeAt(batch, batch.nowMs + giveUpMsOf(rule.leadTimeP95Ms));
   batch.emit({
     kind: "capacityOrderDecided",
     version: 2,

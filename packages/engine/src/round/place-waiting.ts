@@ -9,6 +9,7 @@ import type { Batch } from "../batch/batch.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { WaitingLines } from "../cluster/waiting-lines.ts";
 import type { World } from "../cluster/world.ts";
+import { HeldForOrders, mayHoldForOrders } from "../placement/backfill/held-for-orders.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import {
@@ -69,6 +70,7 @@ function startWhatFits(batch: Batch): boolean {
   const hotSpareCount = world.capacity.hotSpares.size;
   const { whenHeadBlocked, backfill } = world.rules;
   const reservations = backfill.protectedStarts === 0 ? null : new Reservations(world, nowMs, batch.isCounterfactual);
+  const held = mayHoldForOrders(world.rules, world.state, nowMs) ? new HeldForOrders(world, nowMs) : null;
   const { order, least } = turnsOf(batch);
   let isFinal = true;
   let hasStarted = false;
@@ -82,7 +84,7 @@ function startWhatFits(batch: Batch): boolean {
     if (least !== null && room < least.accelerators) break;
     const head = order.first(reservations === null || whenHeadBlocked === "stop" ? undefined : room);
     if (head === null) break;
-    const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
+    const started = isClosed(world, head) ? null : placeFrom(batch, head, { reservations, held });
     batch.asked(head, started !== null);
     if (batch.isOver) break;
     if (started !== null) {
@@ -108,11 +110,13 @@ function startWhatFits(batch: Batch): boolean {
   }
   if (batch.isCounterfactual && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
-  keepReservations(world, reservations?.list ?? NOTHING_RESERVED);
+  keepReservations(world, reservations?.list ?? held?.list ?? NOTHING_RESERVED);
   if (free.isCut) batch.cut();
   // In a counterfactual run, protected starts that were not computed yet also block other requests.
   const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isCounterfactual && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
+  // Requests that fit beside nothing held are tried in every round until the ordered nodes have come.
+  if (held?.hasBlocked === true) return false;
   return isFinal && world.capacity.hotSpares.size === hotSpareCount;
 }
 
@@ -224,13 +228,21 @@ export function blockingClass(world: World): QueueBucket | null {
   return null;
 }
 
+/** Capacity that a request must leave free. */
+interface KeptFree {
+  readonly reservations: Reservations | null;
+  readonly held: HeldForOrders | null;
+}
+
 /**
  * Starts the next task of the bucket's first workload, or returns `null` if it does not fit. If only capacity is
  * missing, the bucket is marked as rejected.
  */
-function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations | null): AttemptId | null {
+function placeFrom(batch: Batch, bucket: QueueBucket, { reservations, held }: KeptFree): AttemptId | null {
   const { world } = batch;
-  const placement = reservations === null ? findPlacement(world, bucket.request) : reservations.findPlacement(bucket);
+  const fits = reservations === null ? findPlacement(world, bucket.request) : reservations.findPlacement(bucket);
+  const placement = fits === null || held === null ? fits : held.beside(bucket, fits);
+  if (placement === null && fits !== null) return null;
   const place = placement === null ? onHotSpares(world, bucket, reservations) : { placement, taken: [] };
   if (place !== null) {
     reservations?.release();

@@ -90,9 +90,13 @@ function withDeclarations({ world, request }: Inquiry, verdict: BlockedVerdict |
 const isShortfall = ({ reasons: [first] }: BlockedVerdict): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
-/** Events that may move a protected start. Without predictions, none is corrected. */
+/** Events that may move a protected start. Without predictions, none is corrected; few policies hold capacity for ordered nodes. */
 const startMoves = ({ rules }: World): readonly EventKind[] =>
-  runTime.wakeOn.filter((kind) => kind !== "predictionCorrected" || predictsRuns(rules));
+  rules.backfill.protectedStarts === 0
+    ? orderMoves
+    : runTime.wakeOn.filter((kind) => kind !== "predictionCorrected" || predictsRuns(rules));
+
+const orderMoves: readonly EventKind[] = ["capacityOrderNodeJoined", "capacityOrderFailed", "capacityOrderReported"];
 
 /** The verdict of a request that does not fit, or `null` if it fits now. */
 function explainBlocked(inquiry: Inquiry): BlockedVerdict | null {

@@ -191,6 +191,8 @@ export type BlockedReason =
       readonly expectedEndMs: number;
       /** Basis of the expected end. Absent: the walltime. */
       readonly prediction?: Prediction;
+      /** The start waits for nodes that are ordered, and counts on idle ones beside them. Absent: it does not. */
+      readonly awaitsNodes?: true;
     }
   /** The budget of the team, or of a team above it, is used up. Amounts of money are in micro-dollars. */
   | {

@@ -1,7 +1,6 @@
 /**
  * Simulated bursts: 20 of each kind, with `HEADROOM_SLICE=all` 1,000. Every extra node is released, and without faults no
- * gang waits longer than the lead time and 30 s. Under the default policy later work may take idle nodes that a gang
- * counts on; the engine then orders again at once, and the bound holds from there.
+ * gang waits longer than the lead time and 30 s after its submission.
  */
 import { expect, it } from "vitest";
 import type { Event } from "@headroom/model";
@@ -13,21 +12,18 @@ it("releases every extra node, and starts every gang within the lead time and 30
   let orders = 0;
   let gangs = 0;
   let longestMs = 0;
-  let late = 0;
   for (let seed = 1; seed <= COUNT; seed++) {
     const result = new SimulatedBurst(seed, false).run();
     expect(result.problems, `seed ${seed}`).toEqual([]);
     expect(result.waitedBeyondLeadMs, `seed ${seed}`).toBeLessThanOrEqual(ORDER_AFTER_MS);
     orders += result.orders;
     gangs += result.gangs;
-    late += result.lateGangs;
     longestMs = Math.max(longestMs, result.waitedBeyondLeadMs);
   }
   process.stdout.write(
-    `${COUNT} bursts: ${gangs} gangs, ${orders} orders, at most ${longestMs} ms beyond the lead time; ${late} gangs were ordered for again\n`,
+    `${COUNT} bursts: ${gangs} gangs, ${orders} orders, at most ${longestMs} ms beyond the lead time\n`,
   );
   expect(orders).toBeGreaterThan(COUNT / 2);
-  expect(late).toBeLessThan(gangs / 20);
 }, 3_600_000);
 
 it("releases every extra node of a provisioner that fails, is silent and loses nodes", () => {

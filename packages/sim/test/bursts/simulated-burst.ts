@@ -30,10 +30,8 @@ interface BurstResult {
   readonly problems: readonly string[];
   readonly orders: number;
   readonly gangs: number;
-  /** Longest time from the last order for a gang, or its submission, until it was placed, beyond the lead time. */
+  /** Longest time from the submission of a gang until it was placed, beyond the lead time. */
   readonly waitedBeyondLeadMs: number;
-  /** Gangs that waited longer than the lead time and 30 s since their submission: later work took nodes they counted on. */
-  readonly lateGangs: number;
 }
 
 interface Due {
@@ -52,7 +50,6 @@ export class SimulatedBurst {
   readonly #known = new Map<string, { nodes: readonly string[] }>();
   readonly #releasing = new Set<string>();
   readonly #placedAtMs = new Map<string, number>();
-  readonly #orderedAtMs = new Map<string, number>();
   readonly #problems: string[] = [];
   #gangs = 0;
   #orders = 0;
@@ -79,17 +76,14 @@ export class SimulatedBurst {
     const extra = [...state.nodes.values()].filter(({ id }) => id.startsWith("extra"));
     if (extra.length > 0) this.#problems.push(`at the end ${extra.length} extra nodes are left`);
     let waitedBeyondLeadMs = 0;
-    let lateGangs = 0;
     for (const { id, submittedAtMs } of state.workloads.values()) {
       const placedAtMs = this.#placedAtMs.get(id);
       if (placedAtMs === undefined) this.#problems.push(`${id} never started`);
       else {
-        const sinceMs = this.#orderedAtMs.get(id) ?? submittedAtMs;
-        waitedBeyondLeadMs = Math.max(waitedBeyondLeadMs, placedAtMs - sinceMs - leadMs);
-        if (placedAtMs - submittedAtMs > leadMs + ORDER_AFTER_MS) lateGangs++;
+        waitedBeyondLeadMs = Math.max(waitedBeyondLeadMs, placedAtMs - submittedAtMs - leadMs);
       }
     }
-    return { problems: this.#problems, orders: this.#orders, gangs: this.#gangs, waitedBeyondLeadMs, lateGangs };
+    return { problems: this.#problems, orders: this.#orders, gangs: this.#gangs, waitedBeyondLeadMs };
   }
 
   #between(low: number, high: number): number {
@@ -167,9 +161,7 @@ export class SimulatedBurst {
     this.#problems.push(...findings.map((each) => `at ${this.#nowMs} ms: ${each}`));
     for (const event of ready.events) {
       if (event.kind === "gangPlaced") this.#start(event.attemptId, event.workloadId);
-      if (event.kind !== "capacityOrderDecided") continue;
-      this.#orders++;
-      for (const id of event.ground.workloads) this.#orderedAtMs.set(id, this.#nowMs);
+      if (event.kind === "capacityOrderDecided") this.#orders++;
     }
     for (const order of this.#engine.state.capacityOrders.values()) this.#provision(order);
   }

@@ -18,10 +18,18 @@ export const runTime: Filter = {
   explain: (inquiry) => {
     const { request } = inquiry;
     const { rules, state } = inquiry.world;
+    // Capacity that is held for ordered work is held against requests of every run time.
+    const isForOrder = rules.backfill.protectedStarts === 0;
     const expectedEndMs = inquiry.nowMs + request.durationMs;
-    const start = inquiry.fits ? inquiry.protectedStartBefore(expectedEndMs) : null;
+    const start = inquiry.fits
+      ? inquiry.protectedStartBefore(isForOrder ? Number.POSITIVE_INFINITY : expectedEndMs)
+      : null;
     if (start === null) return null;
     const { workloadId, startMs } = start;
+    if (isForOrder) {
+      const endMs = Math.max(expectedEndMs, startMs + 1);
+      return { reasons: [{ kind: "reservation", workloadId, startMs, expectedEndMs: endMs, awaitsNodes: true }] };
+    }
     const prediction = predictedRun(rules, state.runTimes, request);
     const predicted = prediction === null ? {} : { prediction };
     return { reasons: [{ kind: "reservation", workloadId, startMs, expectedEndMs, ...predicted }] };
