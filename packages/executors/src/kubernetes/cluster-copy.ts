@@ -175,6 +175,7 @@ function keptPod(pod: KubernetesPod, installation: string, isAdopting: boolean):
 
 const constraintsOf = (spec: NonNullable<KubernetesPod["spec"]>): NonNullable<KubernetesPod["spec"]> =>
   defined({
+    priorityClassName: spec.priorityClassName,
     nodeSelector: spec.nodeSelector,
     affinity: spec.affinity,
     topologySpreadConstraints: spec.topologySpreadConstraints,

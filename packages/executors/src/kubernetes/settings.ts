@@ -73,6 +73,13 @@ export const kubernetesSettings = z.strictObject({
     description:
       "Team of the adopted pods of each namespace. Default: the team whose namespace it is by `namespaces` or `namespace`. Pods of other namespaces are refused.",
   }),
+  adoptPriorities: z
+    .record(z.string().min(1).max(253), z.number().int().min(-1_000_000).max(1_000_000))
+    .optional()
+    .meta({
+      description:
+        'Priority of adopted pods by their `priorityClassName`, such as `{"high": 100}`; `*` is any other class. A group has the highest of its pods. Default: 0.',
+    }),
   defaultImage: z.string().min(1).max(512).optional().meta({
     description:
       "Image of workloads that name none in `image` or their variable `HEADROOM_IMAGE`. Without it, they are refused.",

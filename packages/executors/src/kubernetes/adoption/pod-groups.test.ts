@@ -97,6 +97,24 @@ describe("pods as a workload", () => {
       expect(reading.group.members.map(({ name }) => name)).toEqual(["master", "w-0", "w-1"]);
   });
 
+  it("has the priority that the settings give to the highest class of its pods", () => {
+    const labels = { "job-name": "g" };
+    const priority = (classes: readonly (string | undefined)[], adoptPriorities?: object): number => {
+      const pods = classes.map((name, index) =>
+        pod(`p${index}`, { labels, ...(name === undefined ? {} : { priorityClassName: name }) }),
+      );
+      return specOf(read(pods, { namespace: "ml-{team}", adoptPriorities })).priority;
+    };
+    const table = { low: -100, high: 100 };
+    expect(priority(["high"])).toBe(0);
+    expect(priority(["high", "low"], table)).toBe(100);
+    expect(priority(["low"], table)).toBe(-100);
+    expect(priority(["system-node-critical"], table)).toBe(0);
+    expect(priority(["constructor", undefined], table)).toBe(0);
+    expect(priority(["other"], { ...table, "*": 10 })).toBe(10);
+    expect(priority([undefined], { ...table, "*": 10 })).toBe(0);
+  });
+
   it("has a key that changes with the members, and with nothing else", () => {
     const keyOf = (pods: readonly KubernetesPod[]) => {
       const reading = read(pods);

@@ -82,7 +82,7 @@ export interface GroupContext {
   readonly executor: string;
   readonly settings: Pick<
     KubernetesSettings,
-    "namespace" | "namespaces" | "adoptTeams" | "nodeLabels" | "fabricLabels"
+    "namespace" | "namespaces" | "adoptTeams" | "adoptPriorities" | "nodeLabels" | "fabricLabels"
   >;
   /** Accelerator types of the nodes by the resource that pods request. */
   readonly types: ReadonlyMap<string, ReadonlySet<string>>;
@@ -257,7 +257,7 @@ interface SpecParts extends Owner {
 
 function specOf(
   { key, name, namespace, team, groups, pods }: SpecParts,
-  { executor, types }: GroupContext,
+  { executor, types, settings }: GroupContext,
 ): WorkloadSpec {
   const [first] = pods;
   const { "kubernetes.io/hostname": host, ...selector } = first?.spec?.nodeSelector ?? {};
@@ -289,7 +289,7 @@ function specOf(
       ...(taskGroups.length > 1 ? { taskGroups } : {}),
     },
     acceleratorTypes: taskGroups.length === 1 ? (taskGroups[0]?.acceleratorTypes ?? []) : [],
-    priority: 0,
+    priority: Math.max(...pods.map((pod) => priorityOf(pod, settings))),
     walltimeMs: Number.isFinite(deadline) ? deadline * 1_000 : null,
     retries: { max: 0, backoffMs: 1_000, backoffMaxMs: 1_000 },
     graceTimeoutMs: Math.max(1, grace) * 1_000,
@@ -300,6 +300,14 @@ function specOf(
       [EXECUTOR_LABEL]: executor,
     },
   };
+}
+
+/** Only classes that the settings list count: any user of a namespace can name a class unless a quota of the cluster forbids it. */
+function priorityOf({ spec }: KubernetesPod, { adoptPriorities = {} }: GroupContext["settings"]): number {
+  const name = spec?.priorityClassName ?? "";
+  if (name === "") return 0;
+  const stated = Object.hasOwn(adoptPriorities, name) ? adoptPriorities[name] : adoptPriorities["*"];
+  return stated ?? 0;
 }
 
 const shapeOf = ([member]: readonly Member[]): WorkerShape =>

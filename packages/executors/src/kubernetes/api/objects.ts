@@ -79,6 +79,7 @@ export interface KubernetesPod {
   readonly spec?: {
     readonly nodeName?: string;
     readonly schedulerName?: string;
+    readonly priorityClassName?: string;
     readonly containers?: readonly ContainerSpec[];
     readonly initContainers?: readonly ContainerSpec[];
     readonly overhead?: Quantities;
