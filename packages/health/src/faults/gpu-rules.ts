@@ -55,7 +55,26 @@ const nvidiaDriver: readonly FaultRule[] = [
         );
       // A counter of errors that is zero, or the transaction of a database.
       if (Number(number) === 0 || !/\bX[Ii][Dd]\b|\bGPU\b|NVIDIA|nvidia|NVRM|dcgm/.test(message)) return null;
+      // A sentence about a code names no device and no event.
+      const isNamed = device !== undefined || after !== null;
+      if (!isNamed && !/error|event|code|detect|report|occur|critical|fail|NVRM|dcgm|nvidia/i.test(message))
+        return null;
       return xidFault(Number(number), deviceText(device ?? after?.groups?.["name"]), text);
+    },
+  },
+  {
+    // The fabric manager repeats the driver's codes, without the word.
+    hint: "nvswitch",
+    pattern: /NVSwitch (?<kind>non-fatal|fatal) error (?<number>\d{4,6})\b(?:.*?\bpci (?<device>[\da-f:.]+))?/i,
+    fault({ kind = "", number, device }) {
+      const isFatal = kind.toLowerCase() === "fatal";
+      return {
+        code: `sxid-${Number(number)}`,
+        device: deviceText(device),
+        severity: isFatal ? "critical" : "warning",
+        action: isFatal ? "reset-device" : "watch",
+        summary: isFatal ? "fatal error of an NVSwitch" : "error of an NVSwitch",
+      };
     },
   },
   rule(

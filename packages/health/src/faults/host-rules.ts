@@ -40,6 +40,11 @@ const network: readonly FaultRule[] = [
     critical("link-down", "check-link", "a network link is down"),
   ),
   rule(
+    "link down",
+    /^(?:.*[\s\]:])?(?<device>ib\d+): link down\s*$/,
+    critical("link-down", "check-link", "a network link is down"),
+  ),
+  rule(
     "link status definitely down",
     /(?<device>bond\w+): .*link status definitely down/,
     critical("link-down", "check-link", "a network link is down"),
@@ -356,14 +361,29 @@ const fileSystems: readonly FaultRule[] = [
     critical("fs-error", "check-storage", "an error of a file system's journal"),
   ),
   rule(
+    "nfs:",
+    /nfs: server (?<device>\S+) not responding/,
+    warn("nfs-timeout", "check-storage", "an NFS server does not answer"),
+  ),
+  rule(
+    "lustreerror",
+    /LustreError: .*?(?<device>\b[\w-]+-(?:OST|MDT)[\da-f]{4})\S*?.*(?:operation \w+ to node \S+ failed|rc = -\d+|evicted)/,
+    warn("lustre-error", "check-storage", "a target of Lustre refuses operations or evicts this client"),
+  ),
+  rule(
     "lustre",
     /LustreError: .*(?:-EIO|evicted|was evicted|Input\/output error|rc = -5\b)/,
     warn("lustre-error", "check-storage", "an error of the Lustre client"),
   ),
   rule(
-    "nfs:",
-    /nfs: server (?<device>\S+) not responding/,
-    warn("nfs-timeout", "check-storage", "an NFS server does not answer"),
+    "lustre:",
+    /Lustre: .*?(?<device>\b[\w-]+-(?:OST|MDT)[\da-f]{4})\S*?.*(?:Connection to .* was lost|timed out)/,
+    warn("lustre-timeout", "check-storage", "a target of Lustre does not answer"),
+  ),
+  rule(
+    "ptlrpc_expire_one_request",
+    /ptlrpc_expire_one_request.*(?:timed out|Request sent has failed)(?:.*?->(?<device>[\w-]+-(?:OST|MDT)[\da-f]{4}))?/,
+    warn("lustre-timeout", "check-storage", "a target of Lustre does not answer"),
   ),
   rule("nfs: server", /nfs: server (?<device>\S+) OK/, info("nfs-ok", "none", "an NFS server answers again")),
   rule(
