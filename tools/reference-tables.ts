@@ -1,7 +1,7 @@
 /** The generated parts of the reference: the table of operations of the API, and the page of commands with their options. */
 import { operations, type Operation } from "@headroom/protocol";
 import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from "../packages/cli/src/command.ts";
-import { commands } from "../packages/cli/src/commands/index.ts";
+import { allCommands } from "../packages/cli/src/commands/index.ts";
 import { slurmOptions, type SlurmOption } from "@headroom/spec/slurm";
 
 const cell = (text: string): string => text.replaceAll("|", String.raw`\|`);
@@ -55,6 +55,8 @@ function sections(command: CommandDefinition, above: readonly string[]): readonl
     ...command.commands.filter(({ hidden }) => !hidden).flatMap((each) => sections(each, words)),
   ];
 }
+
+const commands = await allCommands();
 
 export const commandPage = (): string =>
   [

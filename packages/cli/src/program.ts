@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
-import { commands } from "./commands/index.ts";
+import { allCommands, commandNamed } from "./commands/index.ts";
 import { actingUser, connect, connectOperations, homeDirectory, isHomeNamed, isUserNamed } from "./connection.ts";
 import { commandFor } from "./commands-elsewhere.ts";
 import { describeError } from "./describe-error.ts";
@@ -14,7 +14,8 @@ import { version } from "./version.ts";
 /** Runs the command in `argv` (without the program's own name). Never throws. */
 export async function runCli(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let answer: ExitCode = exitCode.ok;
-  const program = createProgram(terminal, argv, (code) => {
+  const definitions = await definitionsFor(argv);
+  const program = createProgram(terminal, { argv, definitions }, (code) => {
     answer = code;
   });
   try {
@@ -40,8 +41,38 @@ function hintAtCommand({ message }: CommanderError, terminal: Terminal): void {
   if (here !== undefined) terminal.stderr.write(`In Headroom it is: headroom ${here}\n`);
 }
 
-/** The whole program as data, for running, completion and documentation. */
-function createProgram(terminal: Terminal, argv: readonly string[], onAnswer: (code: ExitCode) => void): Command {
+/** Commands that read the definitions of all others. */
+const readsAll: ReadonlySet<string> = new Set(["__complete"]);
+
+/** The definition of the command in `argv`, or all of them where it names none: the help, or a name that does not exist. */
+async function definitionsFor(argv: readonly string[]): Promise<readonly CommandDefinition[]> {
+  const name = commandWord(argv);
+  const named = name === null || readsAll.has(name) ? null : await commandNamed(name);
+  return named === null ? allCommands() : [named];
+}
+
+/** The first word that is no global option and no value of one; `null`: there is none, or help or the version is asked for. */
+function commandWord(argv: readonly string[]): string | null {
+  for (let index = 0; index < argv.length; index += 1) {
+    const word = argv[index] ?? "";
+    if (!word.startsWith("-")) return word;
+    if (word === "--home" || word === "--user") index += 1;
+    else if (!word.startsWith("--home=") && !word.startsWith("--user=")) return null;
+  }
+  return null;
+}
+
+interface CommandLine {
+  readonly argv: readonly string[];
+  readonly definitions: readonly CommandDefinition[];
+}
+
+/** The program as data, for running and completion. */
+function createProgram(
+  terminal: Terminal,
+  { argv, definitions }: CommandLine,
+  onAnswer: (code: ExitCode) => void,
+): Command {
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand. It runs a fleet and simulates it.")
     .option(
@@ -53,11 +84,11 @@ function createProgram(terminal: Terminal, argv: readonly string[], onAnswer: (c
     .enablePositionalOptions();
   configure(program, terminal);
   const run: Runner = async (definition, command, args) => {
-    const context = createContext(terminal, program);
+    const context = createContext(terminal, program, definitions);
     const isAfterDashes = argv.at(-args.length - 1) === "--";
     onAnswer(await definition.run(context, { args, options: command.opts(), isAfterDashes }));
   };
-  for (const definition of commands) addCommand(program, definition, run);
+  for (const definition of definitions) addCommand(program, definition, run);
   for (const command of program.commands) configure(command, terminal);
   return program;
 }
@@ -120,7 +151,11 @@ interface Globals {
   readonly user?: string;
 }
 
-function createContext(terminal: Terminal, program: Command): CommandContext {
+function createContext(
+  terminal: Terminal,
+  program: Command,
+  definitions: readonly CommandDefinition[],
+): CommandContext {
   // Not those of the command: `list --user` chooses rows, and must not change the acting user.
   const given: Globals = program.opts();
   const home = homeDirectory(terminal, given.home);
@@ -136,7 +171,7 @@ function createContext(terminal: Terminal, program: Command): CommandContext {
     connect: () => connect(terminal, place, terminal.interrupted),
     connectOperations: () => connectOperations(terminal, place),
     connectForCleanUp: () => connect(terminal, place),
-    shape: () => shapeOf(program, commands),
+    shape: () => shapeOf(program, definitions),
     print: (...lines) => {
       for (const line of lines) terminal.stdout.write(`${line}\n`);
     },

@@ -17,4 +17,19 @@ it("starts without the engine and what explains it", () => {
   const packages = new Set(Array.from(stderr.matchAll(/\/packages\/([^/]+)\//g), ([, name]) => name));
   expect(packages).toContain("cli");
   for (const name of ["engine", "explain", "sim", "server", "perf"]) expect(packages).not.toContain(name);
+  const commands = Array.from(stderr.matchAll(/\/cli\/src\/commands\/([\w-]+)\.ts/g), ([, name]) => name);
+  expect(commands.toSorted()).toEqual(["index", "list"]);
+});
+
+it("finds the command behind global options, and reads all commands for the help and a wrong name", () => {
+  const main = path.join(import.meta.dirname, "main.ts");
+  const outputOf = (...args: readonly string[]): string => {
+    const { stdout, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: "utf8" });
+    return stdout + stderr;
+  };
+  expect(outputOf("--home", "list", "--user=ada", "stop", "--help")).toContain("Usage: headroom stop");
+  expect(outputOf("help", "stop")).toContain("Usage: headroom stop");
+  for (const args of [["--help"], [], ["--home", "/nowhere"]]) expect(outputOf(...args)).toContain("what-if");
+  expect(outputOf("lisst")).toContain("Did you mean list?");
+  expect(outputOf("__complete", "--", "nod")).toContain("nodes");
 });

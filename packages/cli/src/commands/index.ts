@@ -1,146 +1,93 @@
 /**
- * Every command of the CLI, in the order of the help. The files in this folder must be cheap to import (no package of
- * the workspace, no YAML), because they are read at every start. Everything else is imported inside `run`.
+ * Every command of the CLI, in the order of the help. A start reads the file of its command alone; the help, completion and the
+ * documentation read all of them. The files must be cheap to import (no package of the workspace, no YAML): everything else is imported
+ * inside `run`.
  */
 import type { CommandDefinition } from "../command.ts";
-import { artifactCommand, datasetCommand } from "./artifact.ts";
-import { applyCommand } from "./apply.ts";
-import { backupCommand, restoreCommand, upgradeCommand } from "./backup.ts";
-import { benchCommand } from "./bench.ts";
-import { calendarCommand } from "./calendar.ts";
-import { calibrateCommand } from "./calibrate.ts";
-import { completeCommand, completionCommand } from "./completion.ts";
-import { costCommand } from "./cost.ts";
-import { defragmentCommand } from "./defragment.ts";
-import { deployCommand } from "./deploy.ts";
-import { driftCommand } from "./drift.ts";
-import { drillCommand } from "./drill.ts";
-import { endpointCommand } from "./endpoint.ts";
-import { rolloutCommand } from "./rollout.ts";
-import { etaCommand } from "./eta.ts";
-import { executorCommand } from "./executor.ts";
-import { metricSourceCommand } from "./metric-source.ts";
-import { storeCommand } from "./store.ts";
-import { attachCommand, execCommand } from "./exec.ts";
-import { fleetCommand } from "./fleet.ts";
-import { healthCommand } from "./health.ts";
-import { setCommand } from "./set.ts";
-import { holdCommand } from "./hold.ts";
-import { gatewayCommand } from "./gateway.ts";
-import { historyCommand } from "./history.ts";
-import { keyCommand } from "./key.ts";
-import { kubernetesCommand } from "./kubernetes.ts";
-import { lineageCommand } from "./lineage.ts";
-import { listCommand } from "./list.ts";
-import { loginCommand } from "./login.ts";
-import { logsCommand } from "./logs.ts";
-import { mcpCommand } from "./mcp.ts";
-import { metricsCommand } from "./metrics.ts";
-import { seriesCommand } from "./series.ts";
-import { modelCommand } from "./model.ts";
-import { nodesCommand } from "./nodes.ts";
-import { offersCommand } from "./offers.ts";
-import { incidentCommand } from "./incident.ts";
-import { orderCommand } from "./order.ts";
-import { provisionCommand } from "./provision.ts";
-import { pipelineCommand } from "./pipeline.ts";
-import { planCommand } from "./plan.ts";
-import { reviewCommand } from "./review.ts";
-import { proposalCommand } from "./proposal.ts";
-import { policyCommand } from "./policy.ts";
-import { priceCommand } from "./price.ts";
-import { releaseCommand } from "./release.ts";
-import { replayCommand } from "./replay.ts";
-import { rerunCommand } from "./rerun.ts";
-import { runCommand } from "./run.ts";
-import { schedulesCommand } from "./schedules.ts";
-import { schemaCommand } from "./schema.ts";
-import { shellCommand } from "./shell.ts";
-import { showCommand } from "./show.ts";
-import { simulateCommand } from "./simulate.ts";
-import { sizeCommand } from "./size.ts";
-import { statusCommand } from "./status.ts";
-import { stopCommand } from "./stop.ts";
-import { teamsCommand } from "./teams.ts";
-import { tokenCommand, whoamiCommand } from "./token.ts";
-import { upCommand } from "./up.ts";
-import { usageCommand } from "./usage.ts";
-import { versionCommand } from "./version.ts";
-import { wasteCommand } from "./waste.ts";
-import { whatIfCommand } from "./what-if.ts";
-import { whyCommand } from "./why.ts";
 
-export const commands: readonly CommandDefinition[] = [
-  upCommand,
-  applyCommand,
-  runCommand,
-  listCommand,
-  showCommand,
-  historyCommand,
-  metricsCommand,
-  seriesCommand,
-  logsCommand,
-  attachCommand,
-  execCommand,
-  shellCommand,
-  whyCommand,
-  etaCommand,
-  whatIfCommand,
-  replayCommand,
-  stopCommand,
-  rerunCommand,
-  setCommand,
-  holdCommand,
-  releaseCommand,
-  gatewayCommand,
-  artifactCommand,
-  datasetCommand,
-  keyCommand,
-  simulateCommand,
-  sizeCommand,
-  calibrateCommand,
-  usageCommand,
-  costCommand,
-  planCommand,
-  reviewCommand,
-  priceCommand,
-  offersCommand,
-  lineageCommand,
-  modelCommand,
-  benchCommand,
-  statusCommand,
-  healthCommand,
-  driftCommand,
-  backupCommand,
-  restoreCommand,
-  upgradeCommand,
-  fleetCommand,
-  nodesCommand,
-  incidentCommand,
-  drillCommand,
-  orderCommand,
-  mcpCommand,
-  proposalCommand,
-  deployCommand,
-  endpointCommand,
-  rolloutCommand,
-  executorCommand,
-  provisionCommand,
-  storeCommand,
-  metricSourceCommand,
-  kubernetesCommand,
-  defragmentCommand,
-  wasteCommand,
-  teamsCommand,
-  calendarCommand,
-  schedulesCommand,
-  pipelineCommand,
-  policyCommand,
-  tokenCommand,
-  whoamiCommand,
-  loginCommand,
-  schemaCommand,
-  completionCommand,
-  completeCommand,
-  versionCommand,
-];
+const files: Readonly<Record<string, () => Promise<CommandDefinition>>> = {
+  up: async () => (await import("./up.ts")).upCommand,
+  apply: async () => (await import("./apply.ts")).applyCommand,
+  run: async () => (await import("./run.ts")).runCommand,
+  list: async () => (await import("./list.ts")).listCommand,
+  show: async () => (await import("./show.ts")).showCommand,
+  history: async () => (await import("./history.ts")).historyCommand,
+  metrics: async () => (await import("./metrics.ts")).metricsCommand,
+  series: async () => (await import("./series.ts")).seriesCommand,
+  logs: async () => (await import("./logs.ts")).logsCommand,
+  attach: async () => (await import("./exec.ts")).attachCommand,
+  exec: async () => (await import("./exec.ts")).execCommand,
+  shell: async () => (await import("./shell.ts")).shellCommand,
+  why: async () => (await import("./why.ts")).whyCommand,
+  eta: async () => (await import("./eta.ts")).etaCommand,
+  "what-if": async () => (await import("./what-if.ts")).whatIfCommand,
+  replay: async () => (await import("./replay.ts")).replayCommand,
+  stop: async () => (await import("./stop.ts")).stopCommand,
+  rerun: async () => (await import("./rerun.ts")).rerunCommand,
+  set: async () => (await import("./set.ts")).setCommand,
+  hold: async () => (await import("./hold.ts")).holdCommand,
+  release: async () => (await import("./release.ts")).releaseCommand,
+  gateway: async () => (await import("./gateway.ts")).gatewayCommand,
+  artifact: async () => (await import("./artifact.ts")).artifactCommand,
+  dataset: async () => (await import("./artifact.ts")).datasetCommand,
+  key: async () => (await import("./key.ts")).keyCommand,
+  simulate: async () => (await import("./simulate.ts")).simulateCommand,
+  size: async () => (await import("./size.ts")).sizeCommand,
+  calibrate: async () => (await import("./calibrate.ts")).calibrateCommand,
+  usage: async () => (await import("./usage.ts")).usageCommand,
+  cost: async () => (await import("./cost.ts")).costCommand,
+  plan: async () => (await import("./plan.ts")).planCommand,
+  review: async () => (await import("./review.ts")).reviewCommand,
+  price: async () => (await import("./price.ts")).priceCommand,
+  offers: async () => (await import("./offers.ts")).offersCommand,
+  lineage: async () => (await import("./lineage.ts")).lineageCommand,
+  model: async () => (await import("./model.ts")).modelCommand,
+  bench: async () => (await import("./bench.ts")).benchCommand,
+  status: async () => (await import("./status.ts")).statusCommand,
+  health: async () => (await import("./health.ts")).healthCommand,
+  drift: async () => (await import("./drift.ts")).driftCommand,
+  backup: async () => (await import("./backup.ts")).backupCommand,
+  restore: async () => (await import("./backup.ts")).restoreCommand,
+  upgrade: async () => (await import("./backup.ts")).upgradeCommand,
+  fleet: async () => (await import("./fleet.ts")).fleetCommand,
+  nodes: async () => (await import("./nodes.ts")).nodesCommand,
+  incident: async () => (await import("./incident.ts")).incidentCommand,
+  drill: async () => (await import("./drill.ts")).drillCommand,
+  order: async () => (await import("./order.ts")).orderCommand,
+  mcp: async () => (await import("./mcp.ts")).mcpCommand,
+  proposal: async () => (await import("./proposal.ts")).proposalCommand,
+  deploy: async () => (await import("./deploy.ts")).deployCommand,
+  endpoint: async () => (await import("./endpoint.ts")).endpointCommand,
+  rollout: async () => (await import("./rollout.ts")).rolloutCommand,
+  executor: async () => (await import("./executor.ts")).executorCommand,
+  provision: async () => (await import("./provision.ts")).provisionCommand,
+  store: async () => (await import("./store.ts")).storeCommand,
+  "metric-source": async () => (await import("./metric-source.ts")).metricSourceCommand,
+  kubernetes: async () => (await import("./kubernetes.ts")).kubernetesCommand,
+  defragment: async () => (await import("./defragment.ts")).defragmentCommand,
+  waste: async () => (await import("./waste.ts")).wasteCommand,
+  teams: async () => (await import("./teams.ts")).teamsCommand,
+  calendar: async () => (await import("./calendar.ts")).calendarCommand,
+  schedules: async () => (await import("./schedules.ts")).schedulesCommand,
+  pipeline: async () => (await import("./pipeline.ts")).pipelineCommand,
+  policy: async () => (await import("./policy.ts")).policyCommand,
+  token: async () => (await import("./token.ts")).tokenCommand,
+  whoami: async () => (await import("./token.ts")).whoamiCommand,
+  login: async () => (await import("./login.ts")).loginCommand,
+  schema: async () => (await import("./schema.ts")).schemaCommand,
+  completion: async () => (await import("./completion.ts")).completionCommand,
+  __complete: async () => (await import("./completion.ts")).completeCommand,
+  version: async () => (await import("./version.ts")).versionCommand,
+};
+
+/** Names of the commands, in the order of the help. */
+export const commandNames: readonly string[] = Object.keys(files);
+
+export function allCommands(): Promise<readonly CommandDefinition[]> {
+  return Promise.all(Object.values(files).map((file) => file()));
+}
+
+/** The command with this name; `null`: there is none. */
+export async function commandNamed(name: string): Promise<CommandDefinition | null> {
+  return (Object.hasOwn(files, name) ? await files[name]?.() : null) ?? null;
+}

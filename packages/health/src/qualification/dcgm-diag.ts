@@ -7,13 +7,19 @@ const roots = ["DCGM Diagnostic", "DCGM GPU Diagnostic"];
 const order: readonly Verdict[] = ["skip", "pass", "unknown", "warn", "fail"];
 const DETAIL_MAX = 500;
 
+/** The part with the tests; some tools keep it without the name around it. */
+function rootOf(value: unknown): unknown {
+  const named = roots.map((name) => own(value, name)).find((each) => each !== undefined);
+  return named ?? (Array.isArray(own(value, "test_categories")) ? value : undefined);
+}
+
 export function isDcgmDiag(value: unknown): boolean {
-  return roots.some((root) => own(value, root) !== undefined);
+  return rootOf(value) !== undefined;
 }
 
 /** One row for each test. */
 export function readDcgmDiag(value: unknown, path: string): readonly Measurement[] {
-  const root = roots.map((name) => own(value, name)).find((each) => each !== undefined);
+  const root = rootOf(value);
   const host = [
     own(value, "hostname"),
     own(own(value, "metadata"), "hostname"),
