@@ -6,6 +6,13 @@ export { forecastCeilings, readCeilingDocument, type CeilingReport } from "./cei
 export { checkPlan } from "./check/check-plan.ts";
 export { readDemandDocument, sizeDemand, type SizedDemand, type WorkSizer } from "./demand/demand-document.ts";
 export {
+  HISTORY_WEEKS_MIN,
+  measuredDemand,
+  monthsToEnd,
+  type MeasuredDemand,
+  type WeeklyUse,
+} from "./demand/measured-demand.ts";
+export {
   planDocumentSchema,
   readPlanDocument,
   type PlanDocument,

@@ -1,5 +1,6 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import type { PlanOutputOptions } from "../plan/run-ceilings.ts";
+import type { ForecastOptions } from "../plan/run-forecast.ts";
 import type { PlanOptions } from "../plan/run-plan.ts";
 import type { StorePlanOptions } from "../plan/store-plan.ts";
 
@@ -49,6 +50,32 @@ Example:
   },
 });
 
+const forecastCommand = defineCommand<ForecastOptions>({
+  name: "forecast",
+  summary: "Forecast demand by month from what was measured",
+  details: `Reads the use of the accelerators from the journal of the state directory (--home), or from a CSV file with the columns time and
+value. It needs 8 whole weeks. \`headroom plan FILE --measured\` plans for the pools of the journal.
+
+Examples:
+  headroom plan forecast --by team --months 12
+  headroom plan forecast --series use.csv --csv > demand.csv`,
+  options: [
+    { flags: "--by <field>", description: "pool or team (default: pool)", complete: ["pool", "team"] },
+    { flags: "--months <count>", description: "number of months (default: 36)" },
+    {
+      flags: "--series <file>",
+      description: "CSV file of accelerators in use (default: the journal)",
+      complete: "file",
+    },
+    { flags: "--csv", description: "print comma-separated values" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runForecast } = await import("../plan/run-forecast.ts");
+    return runForecast(context, options);
+  },
+});
+
 const demandOption = {
   flags: "--demand <file>",
   description: "demand document that takes the place of the plan's demand for its pool (default: none)",
@@ -94,6 +121,11 @@ Examples:
       description: "levels of demand between which the cost is weighed (default: the document's, 5)",
     },
     demandOption,
+    {
+      flags: "--measured",
+      description:
+        "forecast the demand of each pool that has a history in the journal (--home), in place of the plan's",
+    },
     { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },
     {
       flags: "--prove",
@@ -102,7 +134,7 @@ Examples:
     { flags: "--futures <count>", description: "number of futures that --prove draws (default: 3)" },
     jsonOption,
   ],
-  commands: [demandCommand, ceilingsCommand, triggersCommand, storeCommand],
+  commands: [demandCommand, forecastCommand, ceilingsCommand, triggersCommand, storeCommand],
   async run(context, { args, options }) {
     const { runPlan } = await import("../plan/run-plan.ts");
     return runPlan(context, args[0] ?? "", options);

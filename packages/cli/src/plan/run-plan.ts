@@ -5,6 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { positive } from "../size/quantities.ts";
 import { wholeNumber } from "../simulate/amount-options.ts";
 import { readPlanFile } from "./plan-file.ts";
+import { quantilesByMonth, withMeasured } from "./run-forecast.ts";
 import { proofLines, type PlanProof } from "./prove-plan.ts";
 import { solverOfProcess } from "./solver.ts";
 import { impossibleLines, planLines } from "./plan-text.ts";
@@ -13,6 +14,7 @@ export interface PlanOptions {
   readonly scenarios?: string;
   readonly gap?: string;
   readonly demand?: string;
+  readonly measured?: true;
   readonly prove?: true;
   readonly futures?: string;
   readonly json?: true;
@@ -24,8 +26,9 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
   const scenarios = options.scenarios === undefined ? read.scenarios : Number(options.scenarios);
   if (!Number.isInteger(scenarios) || scenarios < 1 || scenarios > 40)
     throw new CliError(`--scenarios: expected a whole number from 1 to 40, got ${options.scenarios}`, exitCode.usage);
+  const measured = options.measured === true ? await withMeasured(context, read) : read;
   const document = {
-    ...(options.demand === undefined ? read : await withDemand(context, read, options.demand)),
+    ...(options.demand === undefined ? measured : await withDemand(context, measured, options.demand)),
     scenarios,
   };
   const relativeGap = options.gap === undefined ? usualLimits.relativeGap : positive(options.gap, "--gap") / 100;
@@ -62,17 +65,11 @@ async function provenBy(
   return provePlan(document, outcome, wholeNumber(futures, "--futures", { min: 1, max: 100 }));
 }
 
-/** A plan has no spread around a median of 0, so demand that is only possible would be left out. */
-const LEAST_DEMAND = 0.1;
-
 /** The plan with the demand of people in the place of its own demand for one pool. */
 export async function withDemand(context: CommandContext, plan: PlanDocument, file: string): Promise<PlanDocument> {
   const { sizedDemand } = await import("./run-demand.ts");
   const { pool, months, p10, p50, p95 } = await sizedDemand(context, file);
   const own = plan.demand[pool];
   if (own === undefined) throw new CliError(`${file}: the plan has no demand for a pool ${pool}`, exitCode.usage);
-  const byMonth = (values: readonly number[]): Record<string, number> =>
-    Object.fromEntries(values.map((value, month) => [months[month] ?? "", Math.max(LEAST_DEMAND, value)]));
-  const demand = { ...own, p10: byMonth(p10), p50: byMonth(p50), p95: byMonth(p95) };
-  return { ...plan, demand: { ...plan.demand, [pool]: demand } };
+  return { ...plan, demand: { ...plan.demand, [pool]: { ...own, ...quantilesByMonth(months, { p10, p50, p95 }) } } };
 }
