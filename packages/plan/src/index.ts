@@ -25,6 +25,7 @@ export { loadSolver, type Solver } from "./optimise/linear-model.ts";
 export { makePlan, usualLimits, type PlanOutcome } from "./optimise/make-plan.ts";
 export { solvePlan, type SolvedPlan } from "./solved/solved-plan.ts";
 export { readPlanRequest } from "./solved/plan-request.ts";
+export { meanSpeed } from "./document/supply.ts";
 export { planReadings, type PlanReadings, type PoolCapacity } from "./triggers/plan-readings.ts";
 export {
   evaluateTriggers,

@@ -52,9 +52,15 @@ export async function runForecast(context: CommandContext, options: ForecastOpti
 
 /** The plan with measured demand in the place of its own, for each pool that has a history. */
 export async function withMeasured(context: CommandContext, plan: PlanDocument): Promise<PlanDocument> {
-  const { monthsToEnd } = await import("@headroom/plan");
+  const { meanSpeed, monthsToEnd } = await import("@headroom/plan");
   const measured = await journalUse(context, "pool");
-  const demand = await demandOf(measured, monthsToEnd(plan, measured.firstDay, measured.parts[0]?.values.length ?? 0));
+  // Use is counted in accelerators, demand in the plan's unit.
+  const parts = measured.parts.map(({ name, values }) => ({
+    name,
+    values: values.map((value) => value * meanSpeed(plan, name)),
+  }));
+  const months = monthsToEnd(plan, measured.firstDay, parts[0]?.values.length ?? 0);
+  const demand = await demandOf({ ...measured, parts }, months);
   const found = demand.parts.filter(({ name }) => plan.demand[name] !== undefined);
   if (found.length === 0)
     throw new CliError(
@@ -113,17 +119,28 @@ async function journalUse(context: CommandContext, by: "pool" | "team"): Promise
   return { parts: [...byName].map(([name, values]) => ({ name, values })), firstDay: Math.floor(startMs / DAY_MS) };
 }
 
+async function csvRecords(file: string, text: string): Promise<readonly Readonly<Record<string, string>>[]> {
+  const { parse } = await import("csv-parse/sync");
+  try {
+    return parse(text, { bom: true, columns: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    throw new CliError(`${file}: ${error instanceof Error ? error.message : String(error)}`, exitCode.usage);
+  }
+}
+
+/** ISO 8601, with `T` or a space; without a zone it is UTC. NaN: the text is no time. */
+function instantOf(text: string): number {
+  const time = text.replace(" ", "T");
+  return Date.parse(time.includes("T") && !/(?:Z|[+-]\d\d:?\d\d)$/i.test(time) ? `${time}Z` : time);
+}
+
 /** The weeks of a CSV file with the columns time and value; an incomplete last week is left out. */
 async function seriesUse({ terminal }: CommandContext, file: string): Promise<Measured> {
   const text = await readFile(path.resolve(terminal.workingDirectory, file), "utf8").catch((error: unknown) => {
     throw new CliError(`${file}: ${error instanceof Error ? error.message : String(error)}`, exitCode.usage);
   });
-  const { parse } = await import("csv-parse/sync");
-  const records = parse(text, { bom: true, columns: true, skip_empty_lines: true, trim: true }) as readonly Readonly<
-    Record<string, string>
-  >[];
-  const points = records.map(({ time = "", value = "" }, index) => {
-    const atMs = Date.parse(/T/.test(time) && !/(?:Z|[+-]\d\d:?\d\d)$/i.test(time) ? `${time}Z` : time);
+  const points = (await csvRecords(file, text)).map(({ time = "", value = "" }, index) => {
+    const atMs = instantOf(time);
     const number = value === "" ? Number.NaN : Number(value);
     if (!Number.isFinite(atMs) || !(number >= 0))
       throw new CliError(

@@ -51,7 +51,17 @@ describe("faults in log lines", () => {
   });
 
   it("stays quick on hostile lines", () => {
-    for (const part of ["GPU 0 ", "Xid (", "NVLink ", "ECC ", "mlx5_core 0000:5e:00.0 ", "Temp | ", "Fan ", "{"]) {
+    for (const part of [
+      "GPU 0 ",
+      "Xid (",
+      "NVLink ",
+      "ECC ",
+      "mlx5_core 0000:5e:00.0 ",
+      "Temp | ",
+      "Fan ",
+      "{",
+      "LustreError: a-OST0000",
+    ]) {
       expect(readFault(part.repeat(20_000))?.code).not.toBe("none");
     }
   });

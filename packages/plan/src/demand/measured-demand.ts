@@ -68,14 +68,27 @@ export function measuredDemand(parts: readonly WeeklyUse[], { firstDay, months }
     const added = own.reduce((all, { p50 }) => all + p50[month]!, 0);
     return added === 0 ? 1 : together.p50[month]! / added;
   });
-  const scaled = (values: readonly number[]): readonly number[] =>
-    values.map((value, month) => value * factors[month]!);
   return {
     months: numbers.map(monthName),
-    parts: own.map(({ name, p10, p50, p95 }) => ({ name, p10: scaled(p10), p50: scaled(p50), p95: scaled(p95) })),
-    together,
+    parts: own.map(({ name, ...quantiles }) => ({ name, ...roundedQuantiles(aroundMedian(quantiles, factors)) })),
+    together: roundedQuantiles(together),
     score: scoreOf(sum),
   };
+}
+
+/** The median times the factor of each month. Its distances to the other quantiles stay. */
+function aroundMedian({ p10, p50, p95 }: DemandQuantiles, factors: readonly number[]): DemandQuantiles {
+  const median = p50.map((value, month) => value * factors[month]!);
+  return {
+    p50: median,
+    p10: median.map((value, month) => Math.max(0, value - (p50[month]! - p10[month]!))),
+    p95: median.map((value, month) => value + (p95[month]! - p50[month]!)),
+  };
+}
+
+function roundedQuantiles({ p10, p50, p95 }: DemandQuantiles): DemandQuantiles {
+  const rounded = (values: readonly number[]): readonly number[] => values.map((value) => Math.round(10 * value) / 10);
+  return { p10: rounded(p10), p50: rounded(p50), p95: rounded(p95) };
 }
 
 /** Months from the first one after the history to the end of the plan; at least one. */
@@ -111,11 +124,8 @@ function weeklyQuantiles(values: Float64Array, horizon: number): WeeklyQuantiles
   return {
     p50: median,
     p10: median.map((value, week) => Math.max(0, Math.min(value, quantile(week, "lo")))),
-    // A lognormal distribution through the median and the upper bound of the interval, which 10% exceed.
-    p95: median.map((value, week) => {
-      const above = Math.max(value, quantile(week, "hi"));
-      return value > 0 ? value * (above / value) ** (Z95 / Z90) : above;
-    }),
+    // A normal distribution through the median and the upper bound of the interval, which 10% exceed.
+    p95: median.map((value, week) => value + (Math.max(value, quantile(week, "hi")) - value) * (Z95 / Z90)),
   };
 }
 
@@ -124,7 +134,7 @@ function monthMean(weekly: Float64Array, month: number, endDay: number): number 
   const [from, to] = [dayNumber(month), dayNumber(month + 1)];
   let sum = 0;
   for (let day = from; day < to; day += 1) sum += weekly[Math.floor((day - endDay) / DAYS_IN_WEEK)]!;
-  return Math.round((10 * sum) / (to - from)) / 10;
+  return sum / (to - from);
 }
 
 function scoreOf(values: Float64Array): MeasuredDemand["score"] {

@@ -23,3 +23,14 @@ export function shortestLeadDays({ options }: PlanDocument, pool: string): numbe
   );
   return days.length === 0 ? undefined : Math.min(...days);
 }
+
+/** Work of one accelerator of the pool as it exists, in the demand's unit; 1 if nothing exists. */
+export function meanSpeed({ existing }: PlanDocument, pool: string): number {
+  let [work, count] = [0, 0];
+  for (const cohort of existing) {
+    if (cohort.pool !== pool) continue;
+    work += cohort.accelerators * cohort.speed;
+    count += cohort.accelerators;
+  }
+  return count === 0 ? 1 : work / count;
+}

@@ -25,6 +25,8 @@ export interface Forecast {
  */
 const HISTORY_MIN = 1000;
 const HISTORY_HORIZONS = 20;
+/** A bound is at most so many ranges of the history away from the forecast. */
+const RANGES_MAX = 5;
 
 /** `stepMs`: time between values, which suggests seasons of the calendar. Values must be finite. */
 export function forecast(history: Float64Array, horizon: number, stepMs?: number): Forecast {
@@ -41,14 +43,22 @@ export function forecast(history: Float64Array, horizon: number, stepMs?: number
     scale: localScale(values, horizon, seasons),
     unknown: 1.3 * spread(values),
   });
+  // Errors are in units of the scale at their origin, which is next to nothing where the series had not begun.
+  const widest = RANGES_MAX * rangeOf(values);
   const floor = values.every((value) => value >= 0) ? 0 : Number.NEGATIVE_INFINITY;
   return {
     mean: mean.map((value) => Math.max(floor, value)),
-    lo80: mean.map((value, step) => Math.max(floor, value - below[step]!)),
-    hi80: mean.map((value, step) => Math.max(floor, value + above[step]!)),
+    lo80: mean.map((value, step) => Math.max(floor, value - Math.min(widest, below[step]!))),
+    hi80: mean.map((value, step) => Math.max(floor, value + Math.min(widest, above[step]!))),
     seasons,
     weights: Object.fromEntries(methods.map(([name], index) => [name, weights[index]!])),
   };
+}
+
+function rangeOf(values: Float64Array): number {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) [least, most] = [Math.min(least, value), Math.max(most, value)];
+  return values.length === 0 ? 0 : most - least;
 }
 
 function spread(values: Float64Array): number {

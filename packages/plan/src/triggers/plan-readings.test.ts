@@ -49,6 +49,13 @@ it("count the pool of the same name, the whole fleet for one pool, and else what
   expect(two.kind === "read" && planReadings(two.document, [other], startMs)).toEqual({ forecast: 2, pipeline: 0 });
 });
 
+it("count the speed of what exists, without what leaves until then", () => {
+  const cohort = { name: "old", pool: "h100", accelerators: 40, monthlyUsd: 1, speed: 0.5 };
+  const read = readPlanDocument({ ...stated, existing: [{ ...cohort, endOfLife: "2027-02" }] });
+  // 100 accelerators at half the speed, less 40 of them in February.
+  expect(read.kind === "read" && planReadings(read.document, [fleet()], startMs).forecast).toBeCloseTo(110 / 30);
+});
+
 it("are absent before and after the plan", () => {
   expect(planReadings(plan, [fleet()], startMs - DAY_MS)).toEqual({});
   expect(planReadings(plan, [fleet()], Date.UTC(2027, 4, 1))).toEqual({});

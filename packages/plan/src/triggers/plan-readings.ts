@@ -5,7 +5,7 @@
 import { dayNumber, monthNumber } from "../document/calendar.ts";
 import { demandByMonth, demandQuantile, normalQuantile } from "../document/distributions.ts";
 import type { PlanDocument } from "../document/plan-document.ts";
-import { existingCapacity, shortestLeadDays } from "../document/supply.ts";
+import { existingCapacity, meanSpeed, shortestLeadDays } from "../document/supply.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -24,8 +24,8 @@ export interface PlanReadings {
 
 /**
  * `forecast`: demand at the accepted risk over capacity, in the pool of the plan where it is highest. A pool of the plan counts the
- * accelerators and outstanding orders of the fleet's pool with its name; a plan with one pool counts the whole fleet; another one counts
- * what the plan says that exists. `pipeline`: growth of the median demand until then over the accelerators that are idle now.
+ * accelerators and outstanding orders of the fleet's pool with its name, at the mean speed of what exists and without what leaves until
+ * then; a plan with one pool counts the whole fleet; another one counts what the plan says that exists. `pipeline`: growth of the median demand until then over the accelerators that are idle now.
  * Both are absent outside the months of the plan.
  */
 export function planReadings(plan: PlanDocument, fleet: readonly PoolCapacity[], nowMs: number): PlanReadings {
@@ -38,7 +38,7 @@ export function planReadings(plan: PlanDocument, fleet: readonly PoolCapacity[],
     const month = monthAt(plan, arrivalMs) ?? plan.months - 1;
     const demand = demandByMonth(plan, stated);
     const atRisk = demandQuantile(demand[month]!, normalQuantile(1 - plan.riskPct / 100));
-    forecast = Math.max(forecast, atRisk / Math.max(1, capacityOf(plan, { pool, month, arrivalMs }, fleet)));
+    forecast = Math.max(forecast, atRisk / Math.max(1, capacityOf(plan, { pool, now, month, arrivalMs }, fleet)));
     growth += Math.max(0, demand[month]!.median - demand[now]!.median);
   }
   const idle = fleet.reduce((sum, { accelerators, held }) => sum + accelerators - held, 0);
@@ -57,17 +57,23 @@ function monthAt({ start, months }: PlanDocument, atMs: number): number | null {
 
 interface PoolMonth {
   readonly pool: string;
+  readonly now: number;
   readonly month: number;
   readonly arrivalMs: number;
 }
 
-function capacityOf(plan: PlanDocument, { pool, month, arrivalMs }: PoolMonth, fleet: readonly PoolCapacity[]): number {
+/** In the demand's unit. */
+function capacityOf(plan: PlanDocument, at: PoolMonth, fleet: readonly PoolCapacity[]): number {
+  const { pool, now, month, arrivalMs } = at;
+  const existing = existingCapacity(plan, pool);
   const named = fleet.filter((each) => each.pool === pool);
   const counted = named.length > 0 ? named : Object.keys(plan.demand).length === 1 ? fleet : [];
-  if (counted.length === 0) return existingCapacity(plan, pool)[month] ?? 0;
-  return counted.reduce(
-    (sum, { accelerators, orders }) =>
-      orders.reduce((all, order) => (order.byMs <= arrivalMs ? all + order.accelerators : all), sum + accelerators),
+  if (counted.length === 0) return existing[month] ?? 0;
+  const accelerators = counted.reduce(
+    (sum, { accelerators: own, orders }) =>
+      orders.reduce((all, order) => (order.byMs <= arrivalMs ? all + order.accelerators : all), sum + own),
     0,
   );
+  const leaving = Math.max(0, (existing[now] ?? 0) - (existing[month] ?? 0));
+  return Math.max(0, accelerators * meanSpeed(plan, pool) - leaving);
 }

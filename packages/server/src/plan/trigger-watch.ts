@@ -52,7 +52,7 @@ export class TriggerWatch {
   constructor(options: TriggerWatchOptions) {
     this.#options = options;
     this.#fired = new Map(firedBefore(options.home, options.nowMs()).map((each) => [each.name, each]));
-    this.#values = new TriggerValues(options.home);
+    this.#values = new TriggerValues(options.home, options.log);
   }
 
   start(): void {
@@ -77,12 +77,8 @@ export class TriggerWatch {
     if (document === null) return;
     const atMs = this.#options.nowMs();
     if (document.triggers.length > 0) await this.#measure(atMs);
-    const series = Object.fromEntries(
-      triggerMeasures.map((measure) => {
-        const measured = [...this.#values.series(measure)];
-        return [measure, measured.length > 0 ? measured : document.series[measure]];
-      }),
-    );
+    // The series of the document are examples for `headroom plan triggers`.
+    const series = Object.fromEntries(triggerMeasures.map((measure) => [measure, [...this.#values.series(measure)]]));
     this.#forgetOthers(document);
     const states = evaluateTriggers({ ...document, series });
     for (const state of states) this.#follow(state, atMs);
@@ -91,12 +87,15 @@ export class TriggerWatch {
 
   async #measure(atMs: number): Promise<void> {
     const { history, queueAgeHours, planReadings } = this.#options;
-    const samples = history().samples.filter(({ total }) => total > 0);
-    const use = samples.map(({ atMs: sampledMs, held, total }) => ({ sampledMs, utilisation: held / total }));
+    const { everyMs, samples } = history();
+    const use = samples
+      .filter(({ total }) => total > 0)
+      .map(({ atMs: sampledMs, held, total }) => ({ sampledMs, utilisation: held / total }));
     // The samples of the last day are older than the first look.
     if (this.#values.isEmpty)
       for (const { sampledMs, utilisation } of use) this.#values.add(sampledMs, { utilisation });
-    const newest = use.at(-1);
+    // A fleet without accelerators gives no sample: an old one says nothing about now.
+    const newest = use.findLast(({ sampledMs }) => sampledMs <= atMs && sampledMs >= atMs - 2 * everyMs);
     this.#values.add(atMs, {
       ...(newest === undefined ? {} : { utilisation: newest.utilisation }),
       queueAge: await queueAgeHours(atMs),
