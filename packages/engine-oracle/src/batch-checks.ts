@@ -211,6 +211,7 @@ const closingKinds: ReadonlySet<string> = new Set([
   "nodeLost",
   "nodeDrainStarted",
   "nodeRemovalRequested",
+  "nodeQualificationRequired",
   "foreignUseChanged",
 ]);
 

@@ -24,13 +24,22 @@ export function checkCapacityOrders(findings: Findings, state: ReadonlyState): v
     );
   }
   const orders = [...state.capacityOrders.values()];
-  for (const order of orders) checkOrder(findings, order, counted.get(order.name) ?? 0);
+  const proving = new Set<string>();
+  for (const { capacityOrder, qualification } of state.nodes.values())
+    if (capacityOrder !== undefined && qualification !== undefined && qualification.phase !== "failed")
+      proving.add(capacityOrder);
+  for (const order of orders)
+    checkOrder(findings, order, { count: counted.get(order.name) ?? 0, isProving: proving.has(order.name) });
   const open = orders.filter((order) => !isOver(order)).length;
   findings.expect(open <= OPEN_ORDERS_MAX, () => `${open} orders are open`);
   findings.expect(orders.length - open <= ENDED_ORDERS_KEPT, () => `${orders.length - open} orders are over and kept`);
 }
 
-function checkOrder(findings: Findings, order: CapacityOrder, count: number): void {
+function checkOrder(
+  findings: Findings,
+  order: CapacityOrder,
+  { count, isProving }: { readonly count: number; readonly isProving: boolean },
+): void {
   const { name, phase, nodeCount, joinedCount, orderedAtMs, changes } = order;
   if (!isOver(order))
     findings.expect(count === joinedCount, () => `order ${name} has ${count} nodes, and says ${joinedCount}`);
@@ -39,7 +48,7 @@ function checkOrder(findings: Findings, order: CapacityOrder, count: number): vo
     () => `order ${name} of ${nodeCount} nodes has ${joinedCount}`,
   );
   findings.expect(
-    !countsNodes(order) || joinedCount < nodeCount,
+    !countsNodes(order) || joinedCount < nodeCount || isProving,
     () => `order ${name} is ${phase}, and all its nodes have joined`,
   );
   const isEarly = EARLY.includes(phase) && order.automatic === undefined;

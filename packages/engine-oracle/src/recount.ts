@@ -149,7 +149,8 @@ export const takesWork = (node: Node): boolean =>
   node.removal === undefined &&
   node.acceleratorsChanged !== true &&
   node.suspended !== true &&
-  node.arriving !== true;
+  node.arriving !== true &&
+  node.qualification === undefined;
 
 export const isUsable = (node: Node): boolean => takesWork(node) && node.hotSpare !== true;
 

@@ -24,6 +24,7 @@ export { clockOf, createEngine, endpointsOf, forkEngine, replayEngine, restoreEn
 export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";
+export { mayRunSuite } from "./lifecycle/qualification.ts";
 export { isEstimateNews } from "./lifecycle/signals.ts";
 export { CHECKPOINT_RULE } from "./lifecycle/stored-checkpoints.ts";
 export { addUtilization } from "./state/utilization.ts";

@@ -13,6 +13,7 @@ export {
   teamHoldsOfFamily,
 } from "./accounts/usage.ts";
 export type { AccountView, DecayedUsageView } from "./accounts/usage.ts";
+export { expectedProofs } from "./accounts/expected-proofs.ts";
 export { holdReason, queuePage, waitingSummary } from "./accounts/queue-page.ts";
 export type { HoldReason, QueuePage, QueueQuery } from "./accounts/queue-page.ts";
 export { entitlementExceeded, teamEntitlements } from "./accounts/team-entitlements.ts";

@@ -4,6 +4,7 @@ export { forecastSpares, observedP99, type SparesForecast } from "./spares/failu
 export { faultIntervals, type FaultEvent } from "./spares/fault-trace.ts";
 export type { Measurement } from "./qualification/measurement.ts";
 export { withVerdicts, type Qualified } from "./qualification/peer-verdicts.ts";
+export { proofOf, type Proof, type SuiteResult } from "./qualification/proof.ts";
 export { readResults } from "./qualification/read-results.ts";
 export { causesOf, type Cause } from "./drift/causes.ts";
 export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/deviations.ts";

@@ -32,6 +32,7 @@ export * from "./resources/fabric-labels.ts";
 export * from "./resources/failure-domains.ts";
 export * from "./resources/cached-input.ts";
 export * from "./resources/foreign-use.ts";
+export * from "./resources/qualification.ts";
 export * from "./resources/incident.ts";
 export * from "./resources/fleet.ts";
 export * from "./resources/gang.ts";

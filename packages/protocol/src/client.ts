@@ -58,6 +58,7 @@ import type {
 } from "./artifact.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
+import type { QualificationReport } from "./qualification.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
 import type { NodeRemoved, PoolRemoved, SiteRemoved } from "./fleet.ts";
 import type { WorkloadHistory } from "./history.ts";
@@ -284,6 +285,9 @@ export interface HeadroomClient {
   series(query: SeriesQuery, options?: CallOptions): Promise<SubjectSeries>;
   nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
+  /** Lets a node pass the suite of its pool again. */
+  qualifyNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
+  nodeQualification(id: string): Promise<QualificationReport>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   /** Endpoints that have not ended, with the addresses of their replicas. */
   endpoints(options?: CallOptions): Promise<EndpointList>;

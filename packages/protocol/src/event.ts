@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { evictionPlan, evictionReason, nodeSpec, nomination } from "./event-parts.ts";
 import { executorModes } from "./executor.ts";
+import { qualificationCauses, qualificationSuites } from "./qualification.ts";
 import {
   calendarEntry,
   count,
@@ -71,6 +72,7 @@ const commandResult = z
     z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
     z.object({ kind: z.literal("workloadRestarting"), workloadId: z.string(), attempts: count }),
     z.object({ kind: z.literal("nodeResumed"), nodeId: z.string() }),
+    z.object({ kind: z.literal("nodeQualifying"), nodeId: z.string() }),
     z.object({ kind: z.literal("nodeRemoved"), nodeId: z.string(), workloads: count }),
     z.object({ kind: z.literal("poolRemoved"), pool: z.string(), nodes: count, workloads: count }),
     z.object({ kind: z.literal("siteRemoved"), site: z.string(), pools: count, nodes: count, workloads: count }),
@@ -144,6 +146,19 @@ export const event = z
       added: z.array(z.object({ uri: z.string(), digest: z.string().nullable(), mib: count })),
       removed: z.array(z.string()),
     }),
+    fact("nodeQualificationRequired", {
+      nodeId: z.string(),
+      suite: z.enum(qualificationSuites),
+      cause: z.enum(qualificationCauses),
+      actor: z.string().nullable(),
+    }),
+    fact("nodeQualificationStarted", { nodeId: z.string(), run: count, expectedMs: count }),
+    fact("nodeQualificationEnded", {
+      nodeId: z.string(),
+      outcome: z.enum(["passed", "waived", "retried", "failed"]),
+      detail: z.string(),
+      durationMs: count,
+    }),
     fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
     fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
     fact("nodeRemovalRequested", { nodeId: z.string(), actor: z.string() }),
@@ -178,6 +193,7 @@ export const event = z
     }),
     fact("capacityOrderCancelled", { name: z.string(), actor: z.string(), reason: z.string() }),
     fact("capacityOrderNodeJoined", { name: z.string(), nodeId: z.string() }),
+    fact("capacityOrderQualifying", { name: z.string() }),
     fact("capacityOrderFilled", { name: z.string() }),
     fact("capacityOrderEmptied", { name: z.string() }),
     fact("capacityOrderDecided", {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { count, INSTANT_MS_MAX, instantMs, integer, limits, names, pool, site } from "@headroom/spec";
 import { pageOf, queryBoolean } from "./page.ts";
+import { nodeQualification } from "./qualification.ts";
 
 export const acceleratorCounts = z
   .object({
@@ -22,6 +23,9 @@ export const nodeCounts = z.object({
   up: count,
   lost: count,
   draining: count,
+  qualifying: count
+    .optional()
+    .meta({ description: "Nodes that take no work until they have qualified; absent: none." }),
   inMaintenance: count.meta({ description: "Nodes on which a maintenance window is open now." }),
 });
 
@@ -33,6 +37,7 @@ export const fleet = z
         .extend({
           nodes: count,
           accelerators: acceleratorCounts,
+          qualifying: count.optional().meta({ description: "Number of nodes that have to qualify; absent: none." }),
           hotSparesKept: count.optional().meta({ description: "Number of spare nodes; absent: none." }),
         })
         .meta({ id: "PoolUse" }),
@@ -61,9 +66,9 @@ export const nodeHolder = z
 
 const nodePhase = z
   .object({
-    name: z.enum(["inService", "draining", "removing", "lost"]).meta({
+    name: z.enum(["inService", "qualifying", "draining", "removing", "lost"]).meta({
       description:
-        "`inService`: the node takes work; `draining`: it takes no new work; `removing`: it is removed when its last work has ended; `lost`: its executor does not reach it. A lost node stays lost while it is drained or removed.",
+        "`inService`: the node takes work; `qualifying`: it takes no new work until it has passed the suite of its pool; `draining`: it takes no new work; `removing`: it is removed when its last work has ended; `lost`: its executor does not reach it. A lost node stays lost while it is drained or removed.",
     }),
     sinceMs: instantMs.optional().meta({ description: "Absent: not recorded." }),
     actor: z.string().optional().meta({ description: "The user who caused the phase; absent: not recorded." }),
@@ -112,6 +117,9 @@ export const node = z
         description:
           "Amounts that work uses which Headroom does not run, as the node's executor reports; absent: none, or it does not report them.",
       }),
+    qualification: nodeQualification.optional().meta({
+      description: "The qualification that the node has not passed yet; absent: none.",
+    }),
     hotSpare: z
       .literal(true)
       .optional()

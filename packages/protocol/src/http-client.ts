@@ -347,6 +347,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     nodeTelemetry: (id, query, options) => http.call(o.nodeTelemetry, { params: { id }, query: { ...query }, options }),
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
+    qualifyNode: (id, options) => http.call(o.qualifyNode, { params: { id }, options }),
+    nodeQualification: (id) => http.call(o.nodeQualification, { params: { id } }),
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
     ...fleetCalls(http),
     noticeNode: (id, body, options) => http.call(o.noticeNode, { params: { id }, body, options }),

@@ -132,6 +132,7 @@ export const annotationRequest = z
 const nodesByPhase = z.object({
   total: count,
   inService: count,
+  qualifying: count.optional().meta({ description: "Absent: none." }),
   draining: count,
   removing: count,
   suspended: count,

@@ -26,6 +26,7 @@ import { artifactOperations } from "./artifact-operations.ts";
 import { drillOperations } from "./drill-operations.ts";
 import { remediationOperations } from "./remediation-operations.ts";
 import { incidentOperations } from "./incident-operations.ts";
+import { qualificationOperations } from "./qualification-operations.ts";
 import { orderOperations } from "./order-operations.ts";
 import { seriesQuery, subjectSeries } from "./series.ts";
 import { pipelineOperations } from "./pipeline-operations.ts";
@@ -76,6 +77,7 @@ export const operations = {
       calendar: "calendar.write",
     } satisfies Record<keyof z.output<typeof applyRequest>, Permission>,
     problems: [
+      "unknownSuite",
       ...admission,
       "teamCycle",
       "unknownSite",
@@ -221,6 +223,7 @@ export const operations = {
     status: 202,
     problems: ["unknownNode", "removedWithPool", ...commandProblems],
   }),
+  ...qualificationOperations,
   ...orderOperations,
   ...incidentOperations,
   ...drillOperations,

@@ -47,6 +47,8 @@ export const problemKinds = {
   duplicateName: kind(422, usage, "The same name is given twice"),
   unknownNode: kind(404, failed, "There is no such node"),
   fleetInUse: kind(409, failed, "Work runs on the part of the fleet that is to be removed"),
+  unknownSuite: kind(422, usage, "No executor can run the suite of the pool's rule"),
+  noQualification: kind(409, failed, "The pool of the node has no rule of qualification"),
   removedWithPool: kind(409, failed, "The pool of the node is being removed"),
   nodeLost: kind(409, failed, "The node is already lost"),
   noticeOver: kind(422, usage, "The announced departure of the node is in the past"),

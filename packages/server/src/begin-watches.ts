@@ -33,6 +33,7 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
     metricTriggers,
     remedies,
     remediations,
+    qualifications,
     storeService,
     triggers,
     log,
@@ -44,6 +45,7 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
   metricTriggers.start();
   remedies.start();
   remediations.start();
+  qualifications.start();
   triggers.start();
   const adoption = new AdoptionService({ driver, executors: plane.executors, forecast: plane.forecast, log });
   adoption.start();

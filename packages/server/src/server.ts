@@ -60,6 +60,7 @@ import { ExecSessions } from "./exec/exec-sessions.ts";
 import { reportCurves } from "./mlflow/attempt-curves.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
+import { QualificationService } from "./qualifications/qualification-service.ts";
 import { RemediationService } from "./remediations/remediation-service.ts";
 import { DrillService } from "./drills/drill-service.ts";
 import { CostService } from "./costs/cost-service.ts";
@@ -278,17 +279,9 @@ function incidentService(
 
 const acceleratorSampler = (
   { readingsEveryMs: everyMs }: ControlPlaneOptions,
-  { driver, telemetry, executors, log }: Opened,
+  { driver, telemetry, executors: { executors }, log }: Opened,
   nowMs: () => number,
-): AcceleratorSampler =>
-  new AcceleratorSampler({
-    driver,
-    telemetry,
-    executors: executors.executors,
-    log,
-    nowMs,
-    ...(everyMs === undefined ? {} : { everyMs }),
-  });
+): AcceleratorSampler => new AcceleratorSampler({ driver, telemetry, executors, log, nowMs, everyMs });
 
 function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { home, host, hostNames = [], readingsEveryMs } = options;
@@ -335,6 +328,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     incidents,
     drills: new DrillService({ home, driver, forecast, log, nowMs }),
     remediations,
+    qualifications: new QualificationService({ home, driver, log, nowMs }),
     remedies: new RemedyService({ driver, incidents, telemetry, forecast, remediations, log, nowMs }),
     forecast,
     execs: new ExecSessions(),
@@ -392,6 +386,7 @@ function running({
     await plane.remediations.close();
     await plane.incidents.close();
     await plane.drills.close();
+    plane.qualifications.close();
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();

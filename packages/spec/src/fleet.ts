@@ -9,6 +9,7 @@ import * as notation from "./encoding/notation.ts";
 import { readName } from "./encoding/read-values.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
+import { qualification } from "./qualification.ts";
 import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 import { dataRule, datasets, labels, readLabel } from "./workload/placement.ts";
 
@@ -142,6 +143,10 @@ const poolFields = {
   burst: optional(burst, {
     description: "Rules under which nodes are ordered for work that fits nowhere, and released when they are idle.",
     otherwise: "no nodes are ordered",
+  }),
+  qualification: optional(qualification, {
+    description: "The suite that nodes must pass before they take work.",
+    otherwise: "nodes take work unproven",
   }),
   labels: optional(labels, {
     description: "Labels of all its nodes, for selectors and spreading.",

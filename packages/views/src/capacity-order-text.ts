@@ -71,6 +71,8 @@ export function orderEventSentence(event: OrderEvent): string {
       return `${event.actor} cancelled capacity order ${event.name}${because(event.reason)}.`;
     case "capacityOrderNodeJoined":
       return `Node ${event.nodeId} counts against capacity order ${event.name}.`;
+    case "capacityOrderQualifying":
+      return `All nodes of capacity order ${event.name} have joined, and some of them have to qualify.`;
     case "capacityOrderFilled":
       return `All nodes of capacity order ${event.name} have joined: it is in service.`;
     case "capacityOrderEmptied":

@@ -8,6 +8,7 @@ import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
 import { artifactEventSentence, isArtifactEvent } from "./artifact-text.ts";
 import type { ArtifactEvent } from "./artifact-text.ts";
+import { isQualification, qualificationSentence } from "./qualification-text.ts";
 import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { healthEventSentence, isHealthEvent } from "./health-event-text.ts";
@@ -115,6 +116,7 @@ function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
   if (isOfExecutor(event)) return executorSentence(event);
   if (isRemoval(event)) return removalSentence(event);
   if (isNodeUse(event)) return nodeUseText(event);
+  if (isQualification(event)) return qualificationSentence(event);
   if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
   if (isHealthEvent(event)) return healthEventSentence(event);

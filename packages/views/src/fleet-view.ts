@@ -10,9 +10,10 @@ import type {
 } from "@headroom/model";
 import { noticeOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
-import { nodeUse, openMaintenance } from "@headroom/explain";
+import { expectedProofs, nodeUse, openMaintenance } from "@headroom/explain";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, NodePhase, Page, PageRequest } from "@headroom/protocol";
+import { qualificationResource } from "./qualification-text.ts";
 import { cursorOrdinal } from "./page-cursor.ts";
 import { poolResource, siteResource } from "./wire-forms.ts";
 
@@ -47,7 +48,8 @@ function countsIn(map: Map<string, AcceleratorCounts>, key: string): Accelerator
 /** Reads every node once, so its cost is proportional to the size of the fleet. */
 export function fleetView(engine: Engine): Fleet {
   const { state } = engine;
-  const nodes = { total: 0, up: 0, lost: 0, draining: 0, inMaintenance: 0 };
+  const nodes: Fleet["nodes"] = { total: 0, up: 0, lost: 0, draining: 0, inMaintenance: 0 };
+  const qualifyingByPool = new Map<string, number>();
   const maintenance = openMaintenance(engine);
   const all = { ...noAccelerators };
   const byPool = new Map<string, AcceleratorCounts>();
@@ -60,6 +62,10 @@ export function fleetView(engine: Engine): Fleet {
     if (node.health === "up") nodes.up++;
     else nodes.lost++;
     if (node.draining) nodes.draining++;
+    if (phaseOf(node).name === "qualifying") {
+      nodes.qualifying = (nodes.qualifying ?? 0) + 1;
+      qualifyingByPool.set(node.pool, (qualifyingByPool.get(node.pool) ?? 0) + 1);
+    }
     const counted = { node, freeCount, inMaintenance: maintenance.has(node.id) };
     if (counted.inMaintenance) nodes.inMaintenance++;
     addNode(all, counted);
@@ -74,6 +80,7 @@ export function fleetView(engine: Engine): Fleet {
       ...poolResource(pool),
       nodes: nodesByPool.get(pool.name) ?? 0,
       accelerators: byPool.get(pool.name) ?? noAccelerators,
+      ...(qualifyingByPool.has(pool.name) ? { qualifying: qualifyingByPool.get(pool.name) ?? 0 } : {}),
       ...(hotSparesByPool.has(pool.name) ? { hotSparesKept: hotSparesByPool.get(pool.name) ?? 0 } : {}),
     })),
     acceleratorTypes: [...byType].map(([type, accelerators]) => ({ type, accelerators })),
@@ -88,11 +95,12 @@ export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
   const after = cursorOrdinal(page.cursor, { first: 0, last: engine.state.joinedNodeCount - 1 }) ?? -1;
   const items: Node[] = [];
   const maintenance = openMaintenance(engine);
+  const proofs = expectedProofs(engine, engine.state.nowMs);
   let last = after;
   for (const node of engine.state.nodes.values()) {
     if (node.ordinal <= after) continue;
     if (items.length === limit) return { items, nextCursor: String(last) };
-    items.push(nodeResource(engine, node, maintenance.get(node.id)));
+    items.push(nodeResource(engine, node, withProof(proofs, { id: node.id, maintenance: maintenance.get(node.id) })));
     last = node.ordinal;
   }
   return { items, nextCursor: null };
@@ -101,10 +109,29 @@ export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
 /** The node; `null`: it does not exist. */
 export function nodeView(engine: Engine, id: string): Node | null {
   const node = engine.state.nodes.get(id as NodeId);
-  return node === undefined ? null : nodeResource(engine, node, openMaintenance(engine).get(node.id));
+  if (node === undefined) return null;
+  const maintenance = openMaintenance(engine).get(node.id);
+  if (node.qualification === undefined) return nodeResource(engine, node, { maintenance });
+  const proofs = expectedProofs(engine, engine.state.nowMs);
+  return nodeResource(engine, node, withProof(proofs, { id: node.id, maintenance }));
 }
 
-function nodeResource(engine: Engine, node: EngineNode, maintenance: MaintenanceWindow | undefined): Node {
+function withProof(
+  proofs: ReadonlyMap<NodeId, number>,
+  { id, maintenance }: { readonly id: NodeId; readonly maintenance: MaintenanceWindow | undefined },
+): Parameters<typeof nodeResource>[2] {
+  const expectedAtMs = proofs.get(id);
+  return expectedAtMs === undefined ? { maintenance } : { maintenance, expectedAtMs };
+}
+
+function nodeResource(
+  engine: Engine,
+  node: EngineNode,
+  {
+    maintenance,
+    expectedAtMs,
+  }: { readonly maintenance: MaintenanceWindow | undefined; readonly expectedAtMs?: number },
+): Node {
   const use = nodeUse(engine, node.id);
   const holders = use.attempts.flatMap((id) => {
     const attempt = engine.state.attempts.get(id);
@@ -128,6 +155,9 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     memoryFreeMib: use.memoryFreeMib,
     ...(node.networkGbps === undefined ? {} : { networkGbps: node.networkGbps, networkFreeGbps: use.networkFreeGbps }),
     phase: phaseOf(node),
+    ...(node.qualification === undefined
+      ? {}
+      : { qualification: qualificationResource(node.qualification, expectedAtMs) }),
     health,
     draining,
     ...(node.suspended === true ? { suspended: true as const } : {}),
@@ -142,10 +172,11 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
 }
 
 /** The phase of the node. A state that hides another one comes first. */
-function phaseOf({ health, removal, draining }: EngineNode): NodePhase {
+function phaseOf({ health, removal, draining, qualification }: EngineNode): NodePhase {
   if (health === "lost") return { name: "lost" };
   if (removal !== undefined) return { name: "removing", ...removal };
-  return { name: draining ? "draining" : "inService" };
+  if (draining) return { name: "draining" };
+  return qualification === undefined ? { name: "inService" } : { name: "qualifying", sinceMs: qualification.sinceMs };
 }
 
 function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[] {

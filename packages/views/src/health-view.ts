@@ -38,22 +38,42 @@ export function healthSummary({ state }: Engine, fold: IncidentFold, atMs: numbe
       ...(nodes.suspended === 0
         ? []
         : [`${plural(nodes.suspended, "node")} take no work because of their executor: headroom executor list`]),
+      ...(nodes.qualifying === undefined
+        ? []
+        : [`${plural(nodes.qualifying, "node")} take no work until they have qualified: headroom nodes`]),
       ...(nodes.draining === 0 ? [] : [`${plural(nodes.draining, "node")} are draining: headroom nodes`]),
     ],
   };
 }
 
 function countsOf(nodes: readonly Node[]): HealthSummary["nodes"] {
-  const counts = { total: nodes.length, inService: 0, draining: 0, removing: 0, suspended: 0, lost: 0 };
-  for (const node of nodes) counts[phaseOfNode(node)]++;
+  const counts: HealthSummary["nodes"] = {
+    total: nodes.length,
+    inService: 0,
+    draining: 0,
+    removing: 0,
+    suspended: 0,
+    lost: 0,
+  };
+  for (const node of nodes) {
+    const phase = phaseOfNode(node);
+    counts[phase] = (counts[phase] ?? 0) + 1;
+  }
   return counts;
 }
 
-function phaseOfNode({ health, removal, draining, suspended }: Node): Exclude<keyof HealthSummary["nodes"], "total"> {
+function phaseOfNode({
+  health,
+  removal,
+  draining,
+  suspended,
+  qualification,
+}: Node): Exclude<keyof HealthSummary["nodes"], "total"> {
   if (health === "lost") return "lost";
   if (removal !== undefined) return "removing";
   if (draining) return "draining";
-  return suspended === true ? "suspended" : "inService";
+  if (suspended === true) return "suspended";
+  return qualification === undefined ? "inService" : "qualifying";
 }
 
 function setsOf(nodes: readonly Node[], faulty: ReadonlySet<string>): HealthSummary["sets"] {

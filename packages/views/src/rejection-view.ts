@@ -185,6 +185,8 @@ function rejectionSentence(rejection: PlainRejection): string {
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":
       return `There is no node ${rejection.nodeId}. Run headroom nodes for a list.`;
+    case "noQualification":
+      return `Pool ${rejection.pool} of node ${rejection.nodeId} has no rule of qualification. Declare qualification: { suite: quick } for the pool with headroom apply.`;
     case "fleetInUse":
     case "removedWithPool":
       return removalSentence(rejection);

@@ -22,6 +22,8 @@ const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] 
       "nodeRelabelled",
       "nodeReturned",
       "nodeResumed",
+      "nodeQualificationRequired",
+      "nodeQualificationEnded",
       "nodeLost",
       "nodeDrainStarted",
       "nodeRemovalRequested",

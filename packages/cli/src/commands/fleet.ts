@@ -67,22 +67,30 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
     ];
     // Few pools have hot spares, so the column is shown only if a pool has some.
     const hasHotSpares = fleet.pools.some(({ hotSpares }) => hotSpares !== undefined);
+    const hasRules = fleet.pools.some(({ qualification }) => qualification !== undefined);
     const hasForeign = fleet.accelerators.foreign !== undefined;
     const shown = [
       ...columns,
       ...(hasForeign ? [{ title: "FOREIGN", align: "right" as const }] : []),
       ...(hasHotSpares ? [{ title: "SPARES", align: "right" as const }] : []),
+      ...(hasRules ? [{ title: "QUALIFICATION" }] : []),
     ];
     const rows = fleet.pools.map((pool) => {
       const { name, site, executor, acceleratorType, nodes, accelerators } = pool;
       const { held, free, unavailable, total, foreign = 0 } = accelerators;
       const row = [site, name, executor, acceleratorType, ...[nodes, held, free, unavailable, total].map(String)];
-      return [...row, ...(hasForeign ? [String(foreign)] : []), ...(hasHotSpares ? [hotSparesText(pool)] : [])];
+      return [
+        ...row,
+        ...(hasForeign ? [String(foreign)] : []),
+        ...(hasHotSpares ? [hotSparesText(pool)] : []),
+        ...(hasRules ? [qualificationText(pool)] : []),
+      ];
     });
     context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
-    const { total, up, lost, draining, inMaintenance } = fleet.nodes;
+    const { total, up, lost, draining, inMaintenance, qualifying } = fleet.nodes;
+    const unproven = qualifying === undefined ? "" : `, ${qualifying} qualifying`;
     context.note(
-      `${plural(total, "node")}: ${up} up, ${lost} lost, ${draining} draining, ${inMaintenance} in maintenance. \`headroom nodes\` lists them.`,
+      `${plural(total, "node")}: ${up} up, ${lost} lost, ${draining} draining, ${inMaintenance} in maintenance${unproven}. \`headroom nodes\` lists them.`,
     );
     return exitCode.ok;
   },
@@ -91,3 +99,9 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
 /** Number of hot spares now, and the declared number. */
 const hotSparesText = ({ hotSpares = 0, hotSparesKept = 0 }: Fleet["pools"][number]): string =>
   hotSpares === hotSparesKept ? String(hotSpares) : `${hotSparesKept} of ${hotSpares}`;
+
+/** The suite of the pool's rule, and the nodes that have not passed it. */
+const qualificationText = ({ qualification, qualifying = 0 }: Fleet["pools"][number]): string =>
+  qualification === undefined
+    ? "-"
+    : `${qualification.suite}${qualifying === 0 ? "" : `, ${plural(qualifying, "node")} to go`}`;

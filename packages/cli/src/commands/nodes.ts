@@ -4,6 +4,7 @@ import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import type { NodesQualifyOptions } from "../health/run-nodes-qualify.ts";
 import { coresText, instant, memoryText, plural } from "../output/amounts.ts";
 import { pairLines, tableLines, type Cell } from "../output/table.ts";
+import { qualificationPairs } from "../output/qualification-pairs.ts";
 import { allPages } from "../resolve-workload.ts";
 import { forceOption, removalText } from "../removal.ts";
 import { printable } from "../terminal.ts";
@@ -59,17 +60,19 @@ const showCommand = defineCommand<ShowOptions>({
 async function showNode(context: CommandContext, id: string, options: ShowOptions): Promise<ExitCode> {
   const points = pointsOf(options.points);
   const client = await context.connect();
-  const [node, telemetry] = await Promise.all([
+  const [node, telemetry, qualification] = await Promise.all([
     client.getNode(id),
     client.nodeTelemetry(id, { points: points ?? POINTS_SHOWN }),
+    client.nodeQualification(id),
   ]);
   if (options.json === true) {
-    context.print(JSON.stringify({ node, telemetry }, null, 2));
+    context.print(JSON.stringify({ node, telemetry, qualification }, null, 2));
     return exitCode.ok;
   }
   const { terminal, paint } = context;
   const { readings, history } = telemetry;
-  context.print(paint("bold", node.id), ...pairLines(nodePairs(node), paint));
+  const pairs = [...nodePairs(node), ...qualificationPairs(qualification, instant)];
+  context.print(paint("bold", node.id), ...pairLines(pairs, paint));
   if (node.holders.length > 0)
     context.print("", ...tableLines(holderTitles, node.holders.map(holderRow), terminal.stdout, paint));
   if (readings.accelerators.length > 0) {
@@ -261,18 +264,26 @@ async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number }
 
 const qualifyCommand = defineCommand<NodesQualifyOptions>({
   name: "qualify",
-  summary: "Compare nodes by result files of nccl-tests, SuperBench or dcgmi diag",
-  details: `A node fails if it is clearly worse than the median of its peers, or if the suite says so. docs/how-to/qualify-nodes.md explains
+  summary: "Let nodes pass the suite of their pool again, or compare nodes by result files of suites",
+  details: `With nodes, each one takes no new work until it has passed the suite of its pool's rule (qualification of the pool).
+With --from, nodes are compared by result files of nccl-tests, SuperBench or dcgmi diag. A node fails if it is clearly worse than the median of its peers, or if the suite says so. docs/how-to/qualify-nodes.md explains
 the verdicts and where the names of nodes come from. Without --propose it needs no control plane.
 
-Example:
+Examples:
+  headroom nodes qualify gpu07
   headroom nodes qualify --from results/ --json`,
+  arguments: [{ syntax: "[node...]", description: "nodes that have to qualify", complete: "node" }],
   options: [
-    { flags: "--from <directory>", description: "folder with the result files (required)", complete: "file" },
+    { flags: "--from <directory>", description: "folder with result files", complete: "file" },
+    { flags: "--dry-run", description: "with nodes: show what would begin, and change nothing" },
     { flags: "--propose", description: "propose that drained nodes which passed all tests take work again" },
     jsonOption,
   ],
-  async run(context, { options }) {
+  async run(context, { args, options }) {
+    if (args.length > 0 && options.from === undefined) {
+      const { runQualification } = await import("../health/run-qualification.ts");
+      return runQualification(context, args, options);
+    }
     const { runNodesQualify } = await import("../health/run-nodes-qualify.ts");
     return runNodesQualify(context, options);
   },
@@ -350,14 +361,17 @@ const labelsText = ({ labels }: Node): string =>
     .map((name) => `${name}=${labels[name] ?? ""}`)
     .join(" ");
 
-function stateCell({ phase, health, draining, suspended, hotSpare, acceleratorsChanged, maintenance }: Node): Cell {
+function stateCell(node: Node): Cell {
+  const { phase, health, draining, suspended, hotSpare, acceleratorsChanged, maintenance, qualification } = node;
   if (hotSpare === true) return { text: "hot spare", tone: "green" };
   if (health === "lost") return { text: draining ? "lost, draining" : "lost", tone: "red" };
   if (phase.name === "removing") return { text: "removing", tone: "yellow" };
   if (suspended === true) return { text: "suspended", tone: "yellow" };
   if (acceleratorsChanged === true) return { text: "changing accelerators", tone: "yellow" };
   if (maintenance !== undefined) return { text: draining ? "maintenance, draining" : "maintenance", tone: "yellow" };
-  return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };
+  if (draining) return { text: "draining", tone: "yellow" };
+  if (qualification?.phase === "failed") return { text: "not qualified", tone: "red" };
+  return qualification === undefined ? { text: "up", tone: "green" } : { text: "qualifying", tone: "yellow" };
 }
 
 /** Number of indices in a text such as `"0-3,6"`. */

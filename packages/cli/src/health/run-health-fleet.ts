@@ -19,8 +19,8 @@ export async function runHealthFleet(context: CommandContext, { json }: HealthFl
   }
   const { print, paint, terminal } = context;
   const { nodes, incidents, accelerators, faulty, domains, advice } = health;
-  const phases = (["inService", "draining", "removing", "suspended", "lost"] as const)
-    .filter((phase) => nodes[phase] > 0)
+  const phases = (["inService", "qualifying", "draining", "removing", "suspended", "lost"] as const)
+    .filter((phase) => (nodes[phase] ?? 0) > 0)
     .map((phase) => `${nodes[phase]} ${phase === "inService" ? "in service" : phase}`);
   print(
     ...pairLines(

@@ -13,6 +13,8 @@ export interface NodesQualifyOptions {
   readonly json?: true;
   /** Proposes that drained nodes which passed take work again. */
   readonly propose?: true;
+  /** With nodes: only shows what would begin. */
+  readonly dryRun?: boolean;
 }
 
 const DEPTH_MAX = 10;
@@ -30,7 +32,7 @@ const tones: Readonly<Partial<Record<Qualified["verdict"], Tone>>> = {
 export async function runNodesQualify(context: CommandContext, options: NodesQualifyOptions): Promise<ExitCode> {
   if (options.from === undefined)
     throw new CliError(
-      "--from is needed: the folder with result files of nccl-tests, SuperBench or dcgmi diag",
+      "Name nodes that have to qualify, or state --from: the folder with result files of nccl-tests, SuperBench or dcgmi diag",
       exitCode.usage,
     );
   const folder = path.resolve(context.terminal.workingDirectory, options.from);

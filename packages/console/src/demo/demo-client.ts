@@ -35,6 +35,7 @@ import { executorClient } from "./executor-client.ts";
 import { storeClient } from "./store-client.ts";
 import { tokenClient } from "./token-client.ts";
 import { incidentCommands, incidentReading } from "./incident-client.ts";
+import { qualificationClient } from "./qualification-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
 import type { PipelineReading } from "./pipeline-client.ts";
@@ -462,6 +463,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     },
     ...orderCommands(world.engine, run),
     ...incidentCommands(world, run),
+    ...qualificationClient(world, run),
     ...proposalCommands(world, run),
     ...pipelineCommands(world, run),
     ...artifactCommands(world, run),

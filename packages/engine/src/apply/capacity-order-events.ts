@@ -58,6 +58,9 @@ export const capacityOrderEvents: Appliers<CapacityOrderEvent> = {
     const nodeNames = [...new Set([...automatic.nodeNames, nodeId])];
     state.capacityOrders.set(name, { ...joined, automatic: { ...automatic, nodeNames } });
   },
+  capacityOrderQualifying({ state }, { name, atMs }) {
+    change(state, orderOf(state, name), { atMs, phase: "qualifying", actor: null, reason: "" });
+  },
   capacityOrderFilled(world, { name, atMs }) {
     const { state } = world;
     const order = orderOf(state, name);

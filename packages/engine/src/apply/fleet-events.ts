@@ -1,5 +1,14 @@
 import { cachedKey, canonicalJson, invariant } from "@headroom/model";
-import type { FleetEvent, ForeignUse, IncidentEvent, Node, NodeSpec, Pool, NodeId } from "@headroom/model";
+import type {
+  FleetEvent,
+  ForeignUse,
+  IncidentEvent,
+  Node,
+  NodeQualification,
+  NodeSpec,
+  Pool,
+  NodeId,
+} from "@headroom/model";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
@@ -83,6 +92,30 @@ export const fleetEvents: Appliers<FleetEvent> = {
     setOrDelete(node, "cachedInputs", inputs.length === 0 ? undefined : inputs);
     node.revision = world.state.sequence;
   },
+  nodeQualificationRequired(world, { nodeId, suite, cause, atMs }) {
+    const id = world.state.sequence;
+    const qualification = { id, suite, cause, sinceMs: atMs, phase: "waiting", run: 0 } as const;
+    updateNode(world, nodeId, (node) => (node.qualification = qualification));
+  },
+  nodeQualificationStarted(world, { nodeId, run, expectedMs, atMs }) {
+    const node = nodeOf(world, nodeId);
+    const { detail: _before, ...qualification } = qualificationOf(node);
+    node.qualification = { ...qualification, phase: "running", run, startedAtMs: atMs, expectedMs };
+    node.revision = world.state.sequence;
+  },
+  nodeQualificationEnded(world, { nodeId, outcome, detail, atMs }) {
+    const { startedAtMs: _started, expectedMs: _expected, ...qualification } = qualificationOf(nodeOf(world, nodeId));
+    if (outcome === "passed" || outcome === "waived") {
+      updateNode(world, nodeId, (node) => {
+        delete node.qualification;
+        if (node.idleSinceMs !== undefined) node.idleSinceMs = atMs;
+      });
+      return;
+    }
+    const node = nodeOf(world, nodeId);
+    node.qualification = { ...qualification, phase: outcome === "failed" ? "failed" : "waiting", detail };
+    node.revision = world.state.sequence;
+  },
   nodeDrainStarted(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.draining = true));
   },
@@ -106,6 +139,11 @@ const mayFitNow = (known: Pool, pool: Pool): boolean =>
 
 /** Records about the health of the fleet: no decision reads them. */
 export const incidentEvents: Appliers<IncidentEvent> = { incidentAnnotated() {}, faultsReported() {} };
+
+function qualificationOf({ id, qualification }: WritableNode): NodeQualification {
+  invariant(qualification !== undefined, `node ${id} does not have to qualify`);
+  return qualification;
+}
 
 function updateNode(world: WritableWorld, id: NodeId, set: (node: WritableNode) => unknown): void {
   const node = nodeOf(world, id);

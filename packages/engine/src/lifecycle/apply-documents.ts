@@ -28,6 +28,7 @@ import { changeAdmissionFailure, cycleThrough, recordChange } from "./change-wor
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
+import { keepQualifications } from "./qualification.ts";
 import { keepPool, keepSite } from "./remove.ts";
 import { pipelineAdmissionFailure, recordPipeline } from "./pipelines.ts";
 import { recordSchedule, scheduleAdmissionFailure } from "./schedules.ts";
@@ -101,6 +102,7 @@ function documentChanges(
         keepSite(batch, pool.site, actor);
         keepPool(batch, pool.name, actor);
         batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool, actor });
+        keepQualifications(batch, pool);
       }),
     ),
     ...parentsFirst(state, teams).map((team) =>

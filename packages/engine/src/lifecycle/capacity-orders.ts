@@ -147,28 +147,30 @@ function releaseOrder(batch: Batch, { name, automatic }: CapacityOrder, actor: s
   return done({ kind: "capacityOrderSet", name, phase: "leaving" });
 }
 
-/** Counts a node that has just joined against the order of its pool and shape that is expected first. */
-export function countJoinedNode(batch: Batch, nodeId: NodeId): void {
+/** Counts a node that has just joined against the order of its pool and shape that is expected first, and returns the order. */
+export function countJoinedNode(batch: Batch, nodeId: NodeId): string | null {
   const { capacityOrders, nodes } = batch.world.state;
   const node = nodes.get(nodeId);
-  if (capacityOrders.size === 0 || node === undefined) return;
+  if (capacityOrders.size === 0 || node === undefined) return null;
   const order = orderOfNode(capacityOrders.values(), node, batch.nowMs);
-  if (order === null) return;
+  if (order === null) return null;
   const { name } = order;
   batch.emit({ kind: "capacityOrderNodeJoined", version: 1, atMs: batch.nowMs, name, nodeId });
-  keepOrder(batch, name);
+  return name;
 }
 
 /**
  * Records that all nodes of an order have joined, or that the last node of a leaving order has left. An order with a
  * provisioner is gone when the provisioner says that none of its machines exists.
  */
-function keepOrder(batch: Batch, name: string): void {
+export function keepOrder(batch: Batch, name: string): void {
   const order = batch.world.state.capacityOrders.get(name);
   if (order === undefined) return;
   const fact = { version: 1, atMs: batch.nowMs, name } as const;
-  if (isFull(order)) batch.emit({ kind: "capacityOrderFilled", ...fact });
-  else if (order.phase === "leaving" && order.joinedCount === 0 && !hasProvisioner(order))
+  if (isFull(order)) {
+    if (!isProving(batch.world.state, order)) batch.emit({ kind: "capacityOrderFilled", ...fact });
+    else if (order.phase !== "qualifying") batch.emit({ kind: "capacityOrderQualifying", ...fact });
+  } else if (order.phase === "leaving" && order.joinedCount === 0 && !hasProvisioner(order))
     batch.emit({ kind: "capacityOrderEmptied", ...fact });
 }
 
@@ -180,6 +182,14 @@ const isFull = (order: CapacityOrder): boolean =>
     order.phase === "qualifying" ||
     (order.automatic !== undefined && isOutstanding(order))) &&
   order.joinedCount >= order.nodeCount;
+
+/** Whether a node of the order still has to pass the suite of its pool. One that has failed keeps nobody waiting. */
+function isProving({ nodes, pools }: ReadonlyState, { pool, name }: CapacityOrder): boolean {
+  if (pools.get(pool)?.qualification === undefined) return false;
+  for (const { capacityOrder, qualification } of nodes.values())
+    if (capacityOrder === name && qualification !== undefined && qualification.phase !== "failed") return true;
+  return false;
+}
 
 /** Called in every round: nodes of leaving orders may have left. */
 export function keepCapacityOrders(batch: Batch): void {

@@ -16,6 +16,7 @@ import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
 import { createProposal, decideProposal, setProposalRule, simulateProposal } from "./proposals.ts";
+import { qualifyNode } from "./qualification.ts";
 import { removeNode, removePool, removeSite } from "./remove.ts";
 import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
@@ -103,6 +104,8 @@ function decide(batch: Batch, command: Command): Decision {
       return restartWorkload(batch, command);
     case "resumeNode":
       return resumeNode(batch, command);
+    case "qualifyNode":
+      return qualifyNode(batch, command);
     case "removeNode":
       return removeNode(batch, command);
     case "removePool":

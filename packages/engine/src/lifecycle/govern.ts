@@ -5,6 +5,7 @@ import type { Batch } from "../batch/batch.ts";
 import { DEFAULT_TEAM } from "../state/state.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
+import { requireProof } from "./qualification.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
 
 export function removeTeam(batch: Batch, { team, actor }: Command & { readonly kind: "removeTeam" }): Decision {
@@ -41,7 +42,10 @@ export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly
       return refused({ code: "removedWithPool", nodeId, pool: node.pool });
     batch.emit({ kind: "nodeRemovalCancelled", version: 1, atMs: batch.nowMs, nodeId, actor });
   }
-  if (node.draining) batch.emit({ kind: "nodeResumed", version: 1, atMs: batch.nowMs, nodeId, actor });
+  if (node.draining) {
+    batch.emit({ kind: "nodeResumed", version: 1, atMs: batch.nowMs, nodeId, actor });
+    requireProof(batch, nodeId, { cause: "resumed", actor });
+  }
   return done({ kind: "nodeResumed", nodeId });
 }
 

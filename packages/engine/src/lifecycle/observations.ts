@@ -14,7 +14,7 @@ import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { registerProduced } from "./artifacts.ts";
-import { countJoinedNode } from "./capacity-orders.ts";
+import { countJoinedNode, keepOrder } from "./capacity-orders.ts";
 import { heedOrderReport, identifyOrder } from "./order-reports.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { seeForeignUse } from "./foreign-use.ts";
@@ -22,6 +22,7 @@ import { loseExecutor, regainExecutor } from "./executors.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 import { seeNodeCaches } from "./node-caches.ts";
 import { endNotice, heedNotice } from "./notices.ts";
+import { endQualification, requireProof, startQualification } from "./qualification.ts";
 import { recordStoredCheckpoint } from "./stored-checkpoints.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
@@ -43,6 +44,10 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return seeForeignUse(batch, observation);
     case "nodeCachesSeen":
       return seeNodeCaches(batch, observation);
+    case "qualificationStarted":
+      return startQualification(batch, observation);
+    case "qualificationEnded":
+      return endQualification(batch, observation);
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":
@@ -203,11 +208,14 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
     if (!state.pools.has(spec.pool) || state.poolRemovals.has(spec.pool)) return;
     if (state.capacityOrders.size > 0 && isStopping(state, spec, atMs)) return;
     batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
-    countJoinedNode(batch, spec.id);
+    const order = countJoinedNode(batch, spec.id);
+    requireProof(batch, spec.id, { cause: "joined" });
+    if (order !== null) keepOrder(batch, order);
     return;
   }
   if (known.health === "lost") {
     batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
+    requireProof(batch, spec.id, { cause: "returned" });
     endNotice(batch, spec.id);
   }
   const changed =
@@ -215,8 +223,12 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   // A node with a nomination does not change: the nomination was made for the node as it was. The executor reports again later.
   if (!changed || known.pool !== spec.pool || isNominated(state, spec.id)) return;
   // The amounts of a node change only while it holds no work. Its labels and its place in the fabric change at once.
-  if (capacity.slot(spec.id).attempts.size === 0) batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
-  else if (canonicalJson(placeOf(known)) !== canonicalJson(placeOf(spec)))
+  if (capacity.slot(spec.id).attempts.size === 0) {
+    const isOther = known.acceleratorsChanged === true || areOtherAmounts(known, spec);
+    batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
+    // Labels, and the place in the fabric, say nothing about the machine.
+    if (isOther) requireProof(batch, spec.id, { cause: "changed" });
+  } else if (canonicalJson(placeOf(known)) !== canonicalJson(placeOf(spec)))
     batch.emit({ kind: "nodeRelabelled", version: 1, atMs, nodeId: spec.id, ...placeOf(spec) });
 }
 
@@ -226,6 +238,11 @@ function isStopping({ capacityOrders }: ReadonlyState, spec: NodeSpec, atMs: num
   if (orderOfNode(capacityOrders.values(), spec, atMs) !== null) return false;
   return mayBeMissingMachine(capacityOrders.values(), spec, atMs);
 }
+
+const areOtherAmounts = (known: NodeSpec, spec: NodeSpec): boolean =>
+  known.acceleratorCount !== spec.acceleratorCount ||
+  known.coresMilli !== spec.coresMilli ||
+  known.memoryMib !== spec.memoryMib;
 
 const placeOf = ({ fabric, labels = {} }: NodeSpec): Pick<Required<NodeSpec>, "fabric" | "labels"> => ({
   fabric,

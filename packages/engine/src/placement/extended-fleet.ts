@@ -104,10 +104,13 @@ export class ExtendedFleet {
 /** The order of a node that does not exist yet. */
 export const orderOfExpected = (node: NodeId): string => node.slice(0, node.lastIndexOf(" "));
 
-/** The nodes of the fleet. Those that wait for the other nodes of their order count as if they did not. */
+/** The nodes of the fleet. Those that wait for the other nodes of their order, or qualify, count as if they did not. */
 function expectedToTakeWork(nodes: ReadonlyMap<NodeId, Node>): Map<NodeId, Node> {
   const expected = new Map(nodes);
-  for (const [id, { arriving, ...node }] of nodes) if (arriving === true) expected.set(id, node);
+  for (const [id, { arriving, qualification, ...node }] of nodes) {
+    if (arriving !== true && qualification === undefined) continue;
+    expected.set(id, qualification?.phase === "failed" ? { ...node, qualification } : node);
+  }
   return expected;
 }
 

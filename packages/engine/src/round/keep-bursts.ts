@@ -62,8 +62,10 @@ function releaseNodes(batch: Batch, order: CapacityOrder, needed: ReadonlySet<No
   const due: NodeId[] = [];
   let isLost = false;
   let idleMs = Number.POSITIVE_INFINITY;
-  for (const { id, health, idleSinceMs, joinedAtMs } of nodes) {
-    const mayLeave = health === "lost" || (phase === "inService" && !needed.has(id));
+  for (const { id, health, idleSinceMs, joinedAtMs, qualification } of nodes) {
+    // The idle time of a node that qualifies begins when it has passed.
+    const isProving = qualification !== undefined && qualification.phase !== "failed";
+    const mayLeave = health === "lost" || (phase === "inService" && !isProving && !needed.has(id));
     if (!mayLeave || !batch.world.capacity.slot(id).isEmpty) continue;
     const sinceMs = idleSinceMs ?? joinedAtMs;
     const dueAtMs = sinceMs + automatic.releaseAfterMs;

@@ -25,9 +25,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 25;
+const SNAPSHOT_FORMAT = 26;
 
-/** The format of a state without proposals to remediate nodes. */
+/** The format of a state in which no pool has a rule of qualification and no node has to qualify. */
+const FORMAT_WITHOUT_QUALIFICATIONS = 25;
+
+/** The format of a state without proposals to remediate nodes, besides. */
 const FORMAT_WITHOUT_REMEDIATIONS = 24;
 
 /** The format of a state in which no node has reported inputs in its cache. */
@@ -91,7 +94,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasRemediations(state)) return SNAPSHOT_FORMAT;
+  if (hasQualifications(state)) return SNAPSHOT_FORMAT;
+  if (hasRemediations(state)) return FORMAT_WITHOUT_QUALIFICATIONS;
   if (hasCaches(state)) return FORMAT_WITHOUT_REMEDIATIONS;
   if (hasPlanningProposals(state)) return FORMAT_WITHOUT_CACHES;
   if (hasTrigger(state, "metric")) return FORMAT_WITHOUT_ADVICE;
@@ -164,6 +168,12 @@ function isTriggered({ pipelines, pipelineRuns }: State): boolean {
   for (const { pipeline } of pipelines.values()) if (isNewer(pipeline)) return true;
   for (const { pipeline, trigger } of pipelineRuns.values())
     if (isNewer(pipeline) || (trigger.kind === "webhook" && trigger.key !== undefined)) return true;
+  return false;
+}
+
+function hasQualifications({ pools, nodes }: State): boolean {
+  for (const { qualification } of pools.values()) if (qualification !== undefined) return true;
+  for (const { qualification } of nodes.values()) if (qualification !== undefined) return true;
   return false;
 }
 

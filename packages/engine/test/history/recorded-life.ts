@@ -24,6 +24,7 @@ import {
   triggerByFile,
   triggerByMetric,
 } from "./life-of-pipelines.ts";
+import { beginQualifications, endQualifications } from "./life-of-qualification.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
@@ -48,10 +49,12 @@ export function recordLife(): RecordedLife {
   beginBursts(drive);
   triggerByFile(drive);
   triggerByMetric(drive);
+  beginQualifications(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,
   };
+  endQualifications(drive);
   endBursts(drive);
   endRemovals(drive);
   endOrders(drive);

@@ -247,6 +247,12 @@ function otherEvent(event: OtherEvent): string {
       return `cache of ${event.nodeId}: ${[...event.added.map(({ uri, mib }) => `+${uri} (${mib} MiB)`), ...event.removed.map((key) => `-${key}`)].join(" ")}`;
     case "foreignUseChanged":
       return `foreign use of ${event.nodeId}: ${event.use === null ? "none" : fieldsText({ kind: "", ...event.use })}`;
+    case "nodeQualificationRequired":
+      return `${event.nodeId} has to pass ${event.suite}: ${event.cause}`;
+    case "nodeQualificationStarted":
+      return `${event.nodeId} began run ${event.run} of its suite`;
+    case "nodeQualificationEnded":
+      return `${event.nodeId} ${event.outcome}${event.detail === "" ? "" : `: ${event.detail}`}`;
     case "nodeDrainStarted":
       return `${event.nodeId} takes no new work`;
     case "nodeResumed":
@@ -280,6 +286,8 @@ function otherEvent(event: OtherEvent): string {
       return `order ${event.name} is cancelled`;
     case "capacityOrderNodeJoined":
       return `${event.nodeId} counts against order ${event.name}`;
+    case "capacityOrderQualifying":
+      return `order ${event.name} qualifies`;
     case "capacityOrderFilled":
       return `order ${event.name} is in service`;
     case "capacityOrderEmptied":

@@ -33,6 +33,7 @@ import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { changeOf, madeOf, registerOf } from "./artifact-words.ts";
 import { executorOf } from "./executor-words.ts";
 import { advanceOf, burstPoolOf, expectedText, orderOf, reportOf } from "./order-words.ts";
+import { provenPoolOf, qualifyOf } from "./qualification-words.ts";
 import { datesText, pipelineVerbs, runText } from "./pipeline-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
@@ -284,6 +285,8 @@ export class Stage {
     burst: (rest) => [burstPoolOf(rest)],
     says: (rest) => [reportOf(rest)],
     cancelOrder: (rest) => [command({ kind: "cancelCapacityOrder", name: rest, reason: "" })],
+    provenPool: (rest) => [provenPoolOf(rest)],
+    qualify: (rest) => [qualifyOf(this.#drive.engine.state, rest)],
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
     // notify NODE in 3m|at 3m [REASON]: a user's command. The word `notice` is an executor's report.
     notify: (rest) => {

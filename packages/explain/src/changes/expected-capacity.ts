@@ -5,7 +5,7 @@
 import { clockOf } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { expectedArrival, isOfTypes, isOutstanding, nodeId, poolName } from "@headroom/model";
-import type { CapacityOrder, Input, NodeSpec, WorkloadId } from "@headroom/model";
+import type { CapacityOrder, ExpectedArrival, Input, NodeSpec, WorkloadId } from "@headroom/model";
 import {
   couldEverFit,
   fitsUsableFleet,
@@ -85,12 +85,19 @@ function neededOrders(engine: Engine, ordered: OrderedFleet): ExpectedCapacity |
   const needed = fits ? taken.filter((order, at) => at === taken.length - 1 || !ordered.fitsWithout(order)) : [];
   ordered.clear();
   if (!fits) return null;
-  const expected = needed.map((order) => expectedArrival(order, nowMs));
+  const expected = needed.map((order) => provenArrival(engine.state, order, nowMs));
   return {
     orders: needed,
     p50AtMs: Math.max(...expected.map(({ p50AtMs }) => p50AtMs)),
     p95AtMs: Math.max(...expected.map(({ p95AtMs }) => p95AtMs)),
   };
+}
+
+/** When nodes of the order are in service: the limit of the suite that they have to pass is part of the lead time. */
+function provenArrival({ pools }: ReadonlyState, order: CapacityOrder, nowMs: number): ExpectedArrival {
+  const { p50AtMs, p95AtMs } = expectedArrival(order, nowMs);
+  const proofMs = pools.get(order.pool)?.qualification?.limitMs ?? 0;
+  return { p50AtMs: p50AtMs + proofMs, p95AtMs: p95AtMs + proofMs };
 }
 
 /** Outstanding orders of accepted accelerator types: ordered ones before planned ones, then by their expected dates. */
@@ -160,6 +167,14 @@ class OrderedFleet {
 
   #join(nodes: readonly NodeSpec[]): void {
     this.#takeIn(nodes.map((node): Input => ({ kind: "nodeSeen", node })));
+    // They count as nodes that have passed the suite of their pool.
+    const unproven = nodes.flatMap(({ id: node }) => {
+      const { id, run = 0 } = this.#fleet.state.nodes.get(node)?.qualification ?? {};
+      return id === undefined ? [] : [{ nodeId: node, id, run: run + 1 }];
+    });
+    this.#takeIn(unproven.map((each): Input => ({ kind: "qualificationStarted", ...each, expectedMs: 0 })));
+    const passed = { isPassed: true, detail: "", durationMs: 0 };
+    this.#takeIn(unproven.map((each): Input => ({ kind: "qualificationEnded", ...each, ...passed })));
   }
 
   #remove(nodes: readonly NodeSpec[]): void {

@@ -23,6 +23,7 @@ export const FLEET_GROWS: readonly EventKind[] = [
   "nodeRelabelled",
   "nodeReturned",
   "nodeResumed",
+  "nodeQualificationEnded",
   "nodeRemovalCancelled",
   "hotSpareReleased",
   "executorReturned",

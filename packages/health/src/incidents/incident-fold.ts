@@ -17,6 +17,8 @@ const BURST_MS = 1_800_000;
 const INCIDENTS_MAX = 500;
 const RECORDS_MAX = 200;
 const CODES_MAX = 20;
+/** Code of a node that did not pass the suite of its pool. */
+const NOT_QUALIFIED = "not-qualified";
 
 /** Failures with one cause. */
 export interface IncidentFacts {
@@ -124,6 +126,9 @@ export class IncidentFold {
         // A lost node can be resumed, too: it is back when it answers.
         if (this.#openOf.get(event.nodeId)?.isLost === false) this.#end(event.nodeId, event.atMs);
         break;
+      case "nodeQualificationEnded":
+        this.#judge(sequence, event);
+        break;
       case "faultsReported":
         this.#report(sequence, event);
         break;
@@ -164,6 +169,25 @@ export class IncidentFold {
     failure.lastAtMs = atMs;
     for (const { code } of faults)
       if (!failure.codes.includes(code) && failure.codes.length < CODES_MAX) failure.codes.push(code);
+    this.#changed();
+  }
+
+  /** A node that did not qualify has failed until it qualifies. */
+  #judge(
+    sequence: number,
+    { nodeId, atMs, outcome, detail }: Event & { readonly kind: "nodeQualificationEnded" },
+  ): void {
+    const known = this.#openOf.get(nodeId);
+    if (outcome === "retried") return;
+    if (outcome !== "failed") {
+      if (known?.isLost === false && known.codes.includes(NOT_QUALIFIED)) this.#end(nodeId, atMs);
+      return;
+    }
+    const failure = known ?? this.#begin(sequence, nodeId, atMs);
+    if (!failure.isLost) failure.detail = `did not qualify: ${detail}`;
+    failure.alerts++;
+    failure.lastAtMs = atMs;
+    if (!failure.codes.includes(NOT_QUALIFIED)) failure.codes.push(NOT_QUALIFIED);
     this.#changed();
   }
 

@@ -13,7 +13,7 @@ export interface Measurement {
   readonly unit: string | null;
   /** The suite's own verdict; null: the suite only measures. */
   readonly verdict: Verdict | null;
-  readonly source: "nccl-tests" | "superbench" | "dcgm";
+  readonly source: "nccl-tests" | "superbench" | "dcgm" | "suite";
   /** The suite's message about a failure. */
   readonly detail?: string;
 }

@@ -2,6 +2,8 @@
 import { isDcgmDiag, readDcgmDiag } from "./dcgm-diag.ts";
 import type { Measurement } from "./measurement.ts";
 import { isNcclTests, readNcclTests } from "./nccl-tests.ts";
+import { nodeOfPath } from "./node-name.ts";
+import { isOwnSuite, readOwnSuite } from "./own-suite.ts";
 import { isBenchmarkResult, isSummaryLine, readBenchmarkResult, readSummaryLine } from "./superbench.ts";
 
 export interface ReadResults {
@@ -43,6 +45,12 @@ function parsed(text: string): unknown {
 
 function readValue(value: unknown, path: string): ReadResults {
   if (isDcgmDiag(value)) return { measurements: readDcgmDiag(value, path), problems: [] };
+  if (isOwnSuite(value)) {
+    const measurements = readOwnSuite(value, nodeOfPath(path));
+    return measurements.length === 0
+      ? none("a suite that is not complete, or has no results")
+      : { measurements, problems: [] };
+  }
   const items: readonly unknown[] = Array.isArray(value) ? (value as readonly unknown[]) : [value];
   const measurements = items.flatMap((item) =>
     isBenchmarkResult(item) ? readBenchmarkResult(item, path) : isSummaryLine(item) ? readSummaryLine(item) : [],

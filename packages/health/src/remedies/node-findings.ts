@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 /** Losses within a day from which on a node counts as unsound. Slurm and Kubernetes let such nodes return each time. */
 const LOSSES_MIN = 3;
 
-type NodeInService = Pick<Node, "draining" | "removal" | "health" | "acceleratorCount">;
+type NodeInService = Pick<Node, "draining" | "removal" | "health" | "acceleratorCount" | "qualification">;
 
 /** Findings about nodes that are in service. A lost or drained node is out of service already. */
 export function nodeFindings(
@@ -33,7 +33,11 @@ export function nodeFindings(
 }
 
 const isInService = (node: NodeInService | undefined): boolean =>
-  node !== undefined && node.health === "up" && !node.draining && node.removal === undefined;
+  node !== undefined &&
+  node.health === "up" &&
+  !node.draining &&
+  node.removal === undefined &&
+  node.qualification === undefined;
 
 function faultFinding(node: NodeId, failure: Failure, { id, failures }: IncidentFacts): Finding {
   const { sequence, atMs, codes, detail, alerts, accelerators } = failure;

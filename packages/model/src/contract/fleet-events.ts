@@ -6,6 +6,7 @@ import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
 import type { IncidentAnnotation, NodeFault } from "../resources/incident.ts";
+import type { QualificationCause, QualificationSuite } from "../resources/qualification.ts";
 import type { NodeId, PoolName, SiteName, WorkloadId } from "../resources/ids.ts";
 import type { DeclaredBy, Fact } from "./fact.ts";
 
@@ -34,6 +35,25 @@ export type FleetEvent =
     })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
+  /** The node takes no new work until it has passed the suite. `actor`: the user who asked for it. */
+  | (Fact<"nodeQualificationRequired"> & {
+      readonly nodeId: NodeId;
+      readonly suite: QualificationSuite;
+      readonly cause: QualificationCause;
+      readonly actor: string | null;
+    })
+  /** A run of the suite begins. `expectedMs`: how long it is expected to take. */
+  | (Fact<"nodeQualificationStarted"> & { readonly nodeId: NodeId; readonly run: number; readonly expectedMs: number })
+  /**
+   * `passed`: the node takes work. `waived`: it takes work because its pool has no rule any more. `retried`: the run
+   * proved nothing, and another one follows. `failed`: no further run follows, and the node takes no work.
+   */
+  | (Fact<"nodeQualificationEnded"> & {
+      readonly nodeId: NodeId;
+      readonly outcome: "passed" | "waived" | "retried" | "failed";
+      readonly detail: string;
+      readonly durationMs: number;
+    })
   /** The node takes no new work, and leaves the fleet when the last work on it has ended. */
   | (Fact<"nodeRemovalRequested"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeRemovalCancelled"> & { readonly nodeId: NodeId; readonly actor: string })
@@ -106,6 +126,8 @@ export type CapacityOrderEvent =
   | (Fact<"capacityOrderCancelled"> & { readonly name: string; readonly actor: string; readonly reason: string })
   /** The node, which joined with the event before, counts against the order. */
   | (Fact<"capacityOrderNodeJoined"> & { readonly name: string; readonly nodeId: NodeId })
+  /** All nodes of the order have joined, and some of them have to qualify. */
+  | (Fact<"capacityOrderQualifying"> & { readonly name: string })
   /** All nodes of the order have joined: it is in service. */
   | (Fact<"capacityOrderFilled"> & { readonly name: string })
   /** The last node of an order that is leaving has left: it is gone. */

@@ -163,6 +163,8 @@ export type Command =
   | (CommandCommon & { readonly kind: "restartWorkload"; readonly workloadId: WorkloadId })
   /** Allows new work on a drained node, and cancels the removal of a node whose pool stays. */
   | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
+  /** Lets a node pass the suite of its pool's rule again. It takes no new work until then. */
+  | (CommandCommon & { readonly kind: "qualifyNode"; readonly nodeId: NodeId })
   /** Removes a node from the fleet. If its executor reports the node later, the node joins as a new one. */
   | (CommandCommon & { readonly kind: "removeNode"; readonly nodeId: NodeId; readonly running: RemovalMode })
   /** Removes a pool with its nodes. */
@@ -261,6 +263,24 @@ export type Observation =
   | { readonly kind: "foreignUseSeen"; readonly executor: ExecutorId; readonly uses: readonly ForeignUseReport[] }
   /** Inputs in the caches of nodes. Nodes that are not listed are unchanged. */
   | { readonly kind: "nodeCachesSeen"; readonly executor: ExecutorId; readonly caches: readonly NodeCacheReport[] }
+  /** A run of the suite of a qualification (`NodeQualification.id`) begins on the node. */
+  | {
+      readonly kind: "qualificationStarted";
+      readonly nodeId: NodeId;
+      readonly id: number;
+      readonly run: number;
+      readonly expectedMs: number;
+    }
+  /** The run has ended. Only a complete result without a failure is a proof. A report about another run changes nothing. */
+  | {
+      readonly kind: "qualificationEnded";
+      readonly nodeId: NodeId;
+      readonly id: number;
+      readonly run: number;
+      readonly isPassed: boolean;
+      readonly detail: string;
+      readonly durationMs: number;
+    }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }

@@ -40,6 +40,7 @@ export type CommandResult =
   /** `attempts`: number of attempts that are stopped. */
   | { readonly kind: "workloadRestarting"; readonly workloadId: WorkloadId; readonly attempts: number }
   | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  | { readonly kind: "nodeQualifying"; readonly nodeId: NodeId }
   /** `workloads`: number of workloads that are stopped and requeued first. 0: the removal is complete. */
   | { readonly kind: "nodeRemoved"; readonly nodeId: NodeId; readonly workloads: number }
   | { readonly kind: "poolRemoved"; readonly pool: PoolName; readonly nodes: number; readonly workloads: number }
@@ -150,6 +151,8 @@ export type Rejection =
   | { readonly code: "unknownWorker"; readonly attemptId: string; readonly worker: number; readonly workers: number }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
+  /** The pool of the node has no rule of qualification, so that there is no suite to pass. */
+  | { readonly code: "noQualification"; readonly nodeId: string; readonly pool: string }
   /** Work holds places on these nodes, so they are not removed. `of`: what was to be removed, such as `pool h100`. */
   | {
       readonly code: "fleetInUse";

@@ -8,6 +8,7 @@ import type { DataPlace } from "./data.ts";
 import type { ForeignUse } from "./foreign-use.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
 import type { MigDevice } from "./mig.ts";
+import type { NodeQualification, QualificationRule } from "./qualification.ts";
 
 /**
  * Id of the executor that runs work on a pool's nodes. Journals that are older than the registration of executors
@@ -72,6 +73,8 @@ export interface Pool {
   readonly hotSpares?: number;
   /** Rules under which the engine orders nodes for the pool. Absent: it orders none. */
   readonly burst?: BurstRule;
+  /** The suite that nodes must pass before they take work. Absent: none. */
+  readonly qualification?: QualificationRule;
 }
 
 export interface NodeSpec {
@@ -150,6 +153,8 @@ export interface Node extends NodeSpec {
   readonly arriving?: true;
   /** For a node that the engine ordered: when it joined, its last work ended, or it was lost. Absent: another node. */
   readonly idleSinceMs?: number;
+  /** The node takes no new work until it has passed the suite of its pool's rule. Absent: it is proven, or needs no proof. */
+  readonly qualification?: NodeQualification;
 }
 
 /** Whether the accelerators match one of these names of types or families; an empty list matches every type. */
@@ -171,10 +176,15 @@ export const takesWork = ({
   removal,
   suspended,
   arriving,
-}: Pick<Node, "health" | "draining" | "acceleratorsChanged" | "removal" | "suspended" | "arriving">): boolean =>
+  qualification,
+}: Pick<
+  Node,
+  "health" | "draining" | "acceleratorsChanged" | "removal" | "suspended" | "arriving" | "qualification"
+>): boolean =>
   health === "up" &&
   !draining &&
   acceleratorsChanged !== true &&
   removal === undefined &&
   suspended !== true &&
-  arriving !== true;
+  arriving !== true &&
+  qualification === undefined;

@@ -18,6 +18,7 @@ import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { ExecSessions } from "../exec/exec-sessions.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
+import type { QualificationService } from "../qualifications/qualification-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { RemedyService } from "../remedies/remedy-service.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
@@ -55,6 +56,7 @@ export interface ControlPlane {
   readonly incidents: IncidentService;
   readonly drills: DrillService;
   readonly remediations: RemediationService;
+  readonly qualifications: QualificationService;
   readonly remedies: RemedyService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;

@@ -53,6 +53,7 @@ import { readsAllTeams } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
 import { readableEnvelopes, readableEvents } from "./readable-events.ts";
 import type { DriverStatus } from "../driver/driver.ts";
+import { checkSuites } from "./check-suites.ts";
 import { command, found } from "./calls.ts";
 import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -282,6 +283,7 @@ export const handlers: Handlers = {
     const odd = await plane.driver.read(({ state }) => applyWarnings(state, request, plane.nowMs()));
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(request);
+    await checkSuites(plane, documents.pools);
     const submissions = documents.workloads.map((spec) => ({ spec, actor: call.actor }));
     const read = await plane.driver.read((engine) => noticesInOrder(engine, submissions));
     const notices = read.map((own, index) => {

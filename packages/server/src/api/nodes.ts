@@ -15,6 +15,8 @@ type NodeOperation =
   | "nodeTelemetry"
   | "drainNode"
   | "resumeNode"
+  | "qualifyNode"
+  | "nodeQualification"
   | "removeNode"
   | "noticeNode"
   | "withdrawNotice";
@@ -36,6 +38,20 @@ export const nodeHandlers: Pick<Handlers, NodeOperation> = {
     const wanted = { kind: "resumeNode", nodeId: call.params.id as NodeId } as const;
     const { nodeId } = await command(plane, call, wanted, "nodeResumed");
     return { nodeId };
+  },
+  qualifyNode: async (plane, call) => {
+    const wanted = { kind: "qualifyNode", nodeId: call.params.id as NodeId } as const;
+    const { nodeId } = await command(plane, call, wanted, "nodeQualifying");
+    return { nodeId };
+  },
+  nodeQualification: async (plane, { params: { id } }) => {
+    const known = await found(plane, (engine) => nodeView(engine, id), noNode(id));
+    const result = plane.qualifications.resultOf(id);
+    return {
+      nodeId: id,
+      ...(known.qualification === undefined ? {} : { qualification: known.qualification }),
+      result: result === null ? null : { ...result, measurements: [...result.measurements] },
+    };
   },
   removeNode,
   noticeNode: async (plane, call) => {

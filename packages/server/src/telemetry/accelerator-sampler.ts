@@ -20,7 +20,7 @@ export interface AcceleratorSamplerOptions {
   readonly executors: ReadonlyMap<string, Executor>;
   readonly log: DriverLog;
   /** Interval in ms between readings, for tests; default 15 s. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
   nowMs(): number;
 }
 

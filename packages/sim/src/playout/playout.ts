@@ -7,6 +7,7 @@
 import type { Effect, Input } from "@headroom/model";
 import type { Engine, Ready } from "@headroom/engine";
 import type { EventQueue } from "../clock/event-queue.ts";
+import { SimulatedQualifications } from "./simulated-qualifications.ts";
 
 /** Executors, machines and their faults. Their future reports are entries of the playout's queue. */
 export interface PlayoutWorld {
@@ -64,9 +65,13 @@ export class Playout {
   /** Reports of executors that the last coarse batch caused. They are inputs of the next batch. */
   #reports: readonly Input[] = NO_INPUTS;
 
+  /** Suites on nodes that have to qualify. */
+  readonly #suites: SimulatedQualifications;
+
   constructor(options: PlayoutOptions) {
     this.#options = options;
     this.#nowMs = options.startAtMs;
+    this.#suites = new SimulatedQualifications(options.engine, options.startAtMs);
   }
 
   get nowMs(): number {
@@ -85,9 +90,10 @@ export class Playout {
     const { engine, queue, world, arrivals } = this.#options;
     const arrivesAtMs = arrivals.nextAtMs;
     const wakesAtMs = engine.nextWakeAtMs() ?? Number.POSITIVE_INFINITY;
-    if (arrivesAtMs === Number.POSITIVE_INFINITY && wakesAtMs === Number.POSITIVE_INFINITY && world.isAtRest)
-      return Number.POSITIVE_INFINITY;
-    return Math.max(this.#nowMs, Math.min(queue.nextAtMs, arrivesAtMs, wakesAtMs));
+    const suiteAtMs = this.#suites.nextAtMs;
+    const firstAtMs = Math.min(arrivesAtMs, wakesAtMs, suiteAtMs);
+    if (firstAtMs === Number.POSITIVE_INFINITY && world.isAtRest) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#nowMs, Math.min(queue.nextAtMs, firstAtMs));
   }
 
   /** Runs the next round. Returns false if there is none. */
@@ -126,6 +132,7 @@ export class Playout {
     this.#roundCount++;
     const ready = engine.receive(inputs, nowMs);
     engine.advance();
+    this.#suites.heed(ready.events, nowMs);
     this.#options.onRound({ inputs, firstArrival, ready });
     const reports = world.perform(ready.effects, nowMs);
     if (reports.length === 0) return ready;
@@ -146,6 +153,7 @@ export class Playout {
       queue.drop();
       if (input !== null) inputs = appended(inputs, input);
     }
+    for (const input of this.#suites.take(this.#nowMs)) inputs = appended(inputs, input);
     const firstArrival = inputs.length;
     for (let atMs = arrivals.nextAtMs; atMs <= untilMs; atMs = arrivals.nextAtMs) {
       if (atMs > this.#nowMs) this.#nowMs = atMs;

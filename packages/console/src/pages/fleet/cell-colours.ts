@@ -107,11 +107,20 @@ export function freeCountOf(node: Node): number {
 
 type NodeState = Pick<
   Node,
-  "phase" | "health" | "draining" | "suspended" | "hotSpare" | "notice" | "acceleratorsChanged" | "maintenance"
+  | "phase"
+  | "health"
+  | "draining"
+  | "suspended"
+  | "hotSpare"
+  | "notice"
+  | "acceleratorsChanged"
+  | "maintenance"
+  | "qualification"
 >;
 
 export function nodeStateText(node: NodeState): string {
-  const { phase, health, draining, suspended, hotSpare, notice, acceleratorsChanged, maintenance } = node;
+  const { phase, health, draining, suspended, hotSpare, notice, acceleratorsChanged, maintenance, qualification } =
+    node;
   if (hotSpare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
   if (suspended === true) return "Suspended by its executor";
@@ -119,14 +128,17 @@ export function nodeStateText(node: NodeState): string {
   if (phase.name === "removing") return "Being removed";
   if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
   if (maintenance !== undefined) return draining ? "Maintenance, draining" : "Maintenance";
-  return draining ? "Draining" : "Up";
+  if (draining) return "Draining";
+  if (qualification?.phase === "failed") return "Not qualified";
+  return qualification === undefined ? "Up" : "Qualifying";
 }
 
 export function nodeStateTone(node: NodeState): "bad" | "wait" | "good" {
-  const { phase, health, draining, suspended, notice, acceleratorsChanged, maintenance } = node;
-  if (health === "lost") return "bad";
+  const { phase, health, draining, suspended, notice, acceleratorsChanged, maintenance, qualification } = node;
+  if (health === "lost" || qualification?.phase === "failed") return "bad";
   const isClosed =
     draining ||
+    qualification !== undefined ||
     phase.name === "removing" ||
     suspended === true ||
     acceleratorsChanged === true ||

@@ -23,11 +23,12 @@ function BigNumber({ name, value, detail }: NumberProps): ReactElement {
 
 export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonly status: Status }): ReactElement {
   const { total, held, free, unavailable, foreign = 0 } = fleet.accelerators;
-  const { lost, draining, inMaintenance } = fleet.nodes;
+  const { lost, draining, inMaintenance, qualifying = 0 } = fleet.nodes;
   const hotSpares = fleet.pools.reduce((sum, { hotSparesKept = 0 }) => sum + hotSparesKept, 0);
   const troubles = [
     lost > 0 ? `${lost} lost` : "",
     draining > 0 ? `${draining} draining` : "",
+    qualifying > 0 ? `${qualifying} qualifying` : "",
     inMaintenance > 0 ? `${inMaintenance} in maintenance` : "",
     hotSpares > 0 ? plural(hotSpares, "hot spare") : "",
   ].filter((text) => text !== "");

@@ -15,6 +15,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { SubjectHistory } from "../../parts/subject-history.tsx";
+import { NodeQualificationPanel } from "./node-qualification.tsx";
 import { NodeTelemetryPanel } from "./node-telemetry.tsx";
 import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
@@ -60,6 +61,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
         ]}
       />
       <NodeActions node={node} />
+      <NodeQualificationPanel node={node} />
       <NodeTelemetryPanel node={node} />
       <section aria-label="Use over time" className="border-t border-line py-3">
         <SubjectHistory

@@ -113,7 +113,8 @@ function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box
     if (kind === "launching") hatch(context, { x, y, cell, colour: palette.token.run });
   });
   paintName(context, picture, box);
-  const isClosed = node.draining || node.suspended === true || node.maintenance !== undefined;
+  const isClosed =
+    node.draining || node.suspended === true || node.qualification !== undefined || node.maintenance !== undefined;
   const outline = node.health === "lost" ? palette.token.bad : isClosed ? palette.token.wait : null;
   if (outline === null && node.acceleratorCount > 0) return;
   const { width, height } = nodeSize(layout.grid, node.acceleratorCount);

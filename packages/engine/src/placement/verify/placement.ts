@@ -25,7 +25,8 @@ import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
 /** Written without `takesWork`, which the search reads. */
-const isClosing = ({ draining, removal }: Node): boolean => draining || removal !== undefined;
+const isClosing = ({ draining, removal, qualification }: Node): boolean =>
+  draining || removal !== undefined || qualification !== undefined;
 
 /**
  * Verifies the workers, nodes, accelerator types and constraints of a placement. Free accelerators, cores and memory

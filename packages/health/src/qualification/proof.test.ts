@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { proofOf } from "./proof.ts";
+
+const suite = (results: readonly object[], complete = true): string =>
+  JSON.stringify({ suite: "quick", complete, results });
+const figure = (node: string, value: number) => ({
+  node,
+  test: "busbw",
+  value,
+  unit: "GB/s",
+  verdict: null,
+  source: "suite" as const,
+});
+const peers = [448, 450, 451, 452].map((value, at) => figure(`p${at}`, value));
+const of = (text: string, required: readonly string[] = []) => proofOf({ node: "n1", text, required, peers });
+
+describe("proofOf", () => {
+  it("proves nothing by results that are empty, cut, incomplete or foreign", () => {
+    const whole = suite([{ test: "matmul", value: 3, unit: "GFLOP/s", verdict: "pass" }]);
+    expect(of(whole).isPassed).toBe(true);
+    for (let length = 0; length < whole.length; length++)
+      expect(of(whole.slice(0, length)).isPassed, `${length}`).toBe(false);
+    expect(of(suite([{ test: "matmul", value: 3, verdict: "pass" }], false)).detail).toContain("not complete");
+    expect(of(suite([])).isPassed).toBe(false);
+    expect(of(suite([{ test: "matmul", verdict: "skip" }])).detail).toBe("no test of the suite passed");
+    expect(of("everything is fine\n").isPassed).toBe(false);
+  });
+
+  it("names required tests that are missing or skipped", () => {
+    expect(of(suite([{ test: "a", verdict: "pass" }]), ["a", "b"]).detail).toBe("the result lacks b");
+    expect(
+      of(
+        suite([
+          { test: "a", verdict: "pass" },
+          { test: "b", verdict: "skip" },
+        ]),
+        ["a", "b"],
+      ).detail,
+    ).toBe("the suite skipped b");
+  });
+
+  it("compares figures with the peers, and states the difference", () => {
+    expect(of(suite([{ test: "busbw", value: 449, unit: "GB/s" }])).isPassed).toBe(true);
+    expect(of(suite([{ test: "busbw", value: 405, unit: "GB/s" }])).detail).toBe("busbw: 405 GB/s, its peers 450");
+    expect(
+      proofOf({ node: "n1", text: suite([{ test: "busbw", value: 405 }]), required: [], peers: [] }).isPassed,
+    ).toBe(true);
+    expect(of(suite([{ test: "disk", value: 1, verdict: "fail", detail: "read back other data" }])).detail).toBe(
+      "disk: 1 (read back other data)",
+    );
+  });
+});

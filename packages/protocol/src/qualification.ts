@@ -1,0 +1,59 @@
+/** Qualification of nodes: the rule of a pool, and the state of a node that has not passed its suite. */
+import { z } from "zod";
+import { count, instantMs } from "@headroom/spec";
+
+export const qualificationSuites = ["quick", "full"] as const;
+export const qualificationCauses = ["joined", "returned", "resumed", "changed", "requested"] as const;
+
+export const nodeQualification = z
+  .object({
+    suite: z.enum(qualificationSuites),
+    cause: z.enum(qualificationCauses).meta({ description: "The event after which the node has to qualify." }),
+    phase: z.enum(["waiting", "running", "failed"]).meta({
+      description: "`waiting` for a run, `running`, or `failed`: no further run begins by itself.",
+    }),
+    sinceMs: instantMs,
+    run: count.meta({ description: "Number of runs that have begun." }),
+    expectedAtMs: instantMs.optional().meta({
+      description:
+        "Instant at which the node is expected in service; absent: the qualification has failed, or cannot begin yet.",
+    }),
+    detail: z
+      .string()
+      .optional()
+      .meta({ description: "The reason why the last run proved nothing; absent: none ended." }),
+  })
+  .meta({ id: "NodeQualification" });
+
+export const qualificationReport = z
+  .object({
+    nodeId: z.string(),
+    qualification: nodeQualification.optional().meta({ description: "Absent: the node does not have to qualify." }),
+    result: z
+      .object({
+        node: z.string(),
+        pool: z.string(),
+        suite: z.enum(qualificationSuites),
+        atMs: instantMs,
+        durationMs: count,
+        isPassed: z.boolean(),
+        detail: z.string(),
+        measurements: z.array(
+          z.object({
+            node: z.string(),
+            test: z.string(),
+            value: z.number().nullable(),
+            unit: z.string().nullable(),
+            verdict: z.enum(["pass", "fail", "warn", "skip", "unknown"]).nullable(),
+            source: z.string(),
+            detail: z.string().optional(),
+          }),
+        ),
+      })
+      .nullable()
+      .meta({ description: "The newest result of a suite on the node; null: there is none." }),
+  })
+  .meta({ id: "QualificationReport" });
+
+export type QualificationReport = z.output<typeof qualificationReport>;
+export type NodeQualification = z.output<typeof nodeQualification>;

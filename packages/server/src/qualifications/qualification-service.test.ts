@@ -1,0 +1,197 @@
+/** The service of qualifications against a real engine and real processes, without a server. */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { createEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { commandId, nodeId, poolName, siteName } from "@headroom/model";
+import type { Input, Node, Pool, QualificationRule } from "@headroom/model";
+import { QualificationService } from "./qualification-service.ts";
+
+const by = { commandId: commandId("c1"), actor: "ann", idempotencyKey: null };
+const rule: QualificationRule = { suite: "quick", limitMs: 60_000, atOnce: 1 };
+const LOOKS_MAX = 400;
+const PAUSE_MS = 50;
+const passing = `console.log(JSON.stringify({ suite: "quick", results: [{ test: "t", value: 1, verdict: "pass" }], complete: true }));`;
+const homes: string[] = [];
+
+class Bench {
+  readonly home = mkdtempSync(path.join(tmpdir(), "qualifications-"));
+  readonly engine: Engine = createEngine();
+  readonly warnings: string[] = [];
+  service: QualificationService;
+
+  /** `script`: the suite, as a program for Node; `node` and `calls` (the runs so far) are defined in it. */
+  constructor(script: string, own: Partial<QualificationRule> = {}) {
+    homes.push(this.home);
+    const file = path.join(this.home, "suite.mjs");
+    writeFileSync(
+      file,
+      `import { appendFileSync, existsSync, readFileSync } from "node:fs";
+const node = process.argv[2];
+const home = ${JSON.stringify(this.home)};
+appendFileSync(home + "/calls", node + "\\n");
+const calls = readFileSync(home + "/calls", "utf8").trim().split("\\n").length;
+${script}`,
+    );
+    writeFileSync(
+      path.join(this.home, "qualifications.yaml"),
+      JSON.stringify({
+        kind: "suite",
+        name: "quick",
+        pools: ["h100"],
+        command: [process.execPath, file, "{node}"],
+        tests: ["t"],
+      }),
+    );
+    this.service = this.restart();
+    this.pool({ ...rule, ...own });
+  }
+
+  /** Another control plane on the same state directory and journal. */
+  restart(): QualificationService {
+    const driver = {
+      read: async <Result>(read: (engine: Engine) => Result) => read(this.engine),
+      observe: (input: Input) => void this.receive(input),
+    };
+    const log = { warn: (message: string) => void this.warnings.push(message) };
+    this.service = new QualificationService({ home: this.home, driver, log, nowMs: Date.now });
+    return this.service;
+  }
+
+  receive(...inputs: readonly Input[]): void {
+    this.engine.receive(inputs, Date.now());
+    this.engine.advance();
+  }
+
+  pool(qualification: QualificationRule | null): Pool {
+    const pool = {
+      name: poolName("h100"),
+      site: siteName("dc"),
+      executor: "simulated",
+      acceleratorType: "H100",
+      priceMicroUsdPerHour: 0,
+      ...(qualification === null ? {} : { qualification }),
+    };
+    const sites = [{ name: siteName("dc"), fabricLevels: [] }];
+    this.receive({ ...by, kind: "apply", sites, pools: [pool], teams: [], workloads: [] });
+    return pool;
+  }
+
+  join(...names: readonly string[]): void {
+    for (const name of names) {
+      const shape = { acceleratorCount: 8, coresMilli: 8_000, memoryMib: 1_024 };
+      this.receive({ kind: "nodeSeen", node: { id: nodeId(name), pool: poolName("h100"), fabric: [], ...shape } });
+    }
+  }
+
+  node(name: string): Node | undefined {
+    return this.engine.state.nodes.get(nodeId(name));
+  }
+
+  calls(): readonly string[] {
+    try {
+      return readFileSync(path.join(this.home, "calls"), "utf8").trim().split("\n");
+    } catch {
+      return [];
+    }
+  }
+
+  /** Looks until it holds. */
+  async until(holds: () => boolean): Promise<void> {
+    for (let look = 0; look < LOOKS_MAX && !holds(); look++) {
+      await this.service.look();
+      await pause(PAUSE_MS);
+    }
+    expect(holds(), `calls ${this.calls().join(" ")}; ${this.warnings.join("; ")}`).toBe(true);
+  }
+
+  runner(): number {
+    const folder = path.join(this.home, "qualifications");
+    const [run = ""] = readdirSync(folder);
+    return (JSON.parse(readFileSync(path.join(folder, run, "claim.json"), "utf8")) as { pid: number }).pid;
+  }
+}
+
+afterEach(() => {
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+});
+
+describe("qualification of nodes", () => {
+  it("runs the suite once on each node, as many at a time as the rule allows", async () => {
+    const bench = new Bench(passing);
+    bench.join("n1", "n2");
+    await bench.until(() => {
+      const running = [...bench.engine.state.nodes.values()].filter(
+        ({ qualification }) => qualification?.phase === "running",
+      );
+      expect(running.length).toBeLessThanOrEqual(1);
+      return bench.node("n1")?.qualification === undefined && bench.node("n2")?.qualification === undefined;
+    });
+    expect(bench.calls()).toEqual(["n1", "n2"]);
+    expect(bench.service.resultOf("n2")).toMatchObject({ isPassed: true, suite: "quick" });
+    await bench.service.look();
+    expect(readdirSync(path.join(bench.home, "qualifications"))).toEqual([]);
+  });
+
+  it("continues over a restart, and begins no run twice", async () => {
+    const bench = new Bench(
+      `while (!existsSync(home + "/go")) await new Promise((done) => setTimeout(done, 20)); ${passing}`,
+    );
+    bench.join("n1");
+    await bench.until(() => bench.calls().length === 1);
+    bench.restart();
+    await bench.service.look();
+    await bench.service.look();
+    expect(bench.node("n1")?.qualification?.phase).toBe("running");
+    writeFileSync(path.join(bench.home, "go"), "");
+    await bench.until(() => bench.node("n1")?.qualification === undefined);
+    expect(bench.calls()).toEqual(["n1"]);
+  });
+
+  it("repeats a run once whose process was killed; then the node stays out until a user asks", async () => {
+    const bench = new Bench(`if (calls < 3) await new Promise((done) => setTimeout(done, 600_000)); ${passing}`);
+    bench.join("n1");
+    for (const run of [1, 2]) {
+      await bench.until(() => bench.calls().length === run && bench.node("n1")?.qualification?.run === run);
+      process.kill(bench.runner(), "SIGKILL");
+      await bench.until(() => bench.node("n1")?.qualification?.detail?.includes("was cut") === true);
+    }
+    expect(bench.node("n1")?.qualification).toMatchObject({ phase: "failed", run: 2 });
+    await bench.service.look();
+    expect(bench.calls()).toHaveLength(2);
+    bench.receive({ ...by, kind: "qualifyNode", nodeId: nodeId("n1") });
+    await bench.until(() => bench.node("n1")?.qualification === undefined);
+  });
+
+  it("takes late, empty and incomplete results for no proof", async () => {
+    const late = new Bench(`await new Promise((done) => setTimeout(done, 600_000)); ${passing}`, { limitMs: 1_000 });
+    const empty = new Bench("");
+    const other = new Bench(passing.replace('"t"', '"other"'));
+    const wrong = new Bench(`${passing} process.exitCode = 3;`);
+    for (const [bench, detail] of [
+      [late, "did not answer within 1000 ms"],
+      [empty, "the suite printed nothing"],
+      [other, "the result lacks t"],
+      [wrong, "ended with code 3"],
+    ] as const) {
+      bench.join("n1");
+      await bench.until(() => bench.node("n1")?.qualification?.phase === "failed");
+      expect(bench.node("n1")?.qualification?.detail).toContain(detail);
+      expect(bench.calls()).toHaveLength(2);
+    }
+  });
+
+  it("names pools whose suite no executor can run", () => {
+    const bench = new Bench(passing);
+    const full = bench.pool({ ...rule, suite: "full" });
+    expect(bench.service.problems(bench.engine, [full])).toEqual([
+      expect.stringContaining("Pool h100 requires the suite full"),
+    ]);
+    expect(bench.service.problems(bench.engine, [bench.pool(rule), bench.pool(null)])).toEqual([]);
+    const local = { ...full, name: poolName("here"), executor: "local", qualification: rule };
+    expect(bench.service.problems(bench.engine, [local])).toEqual([]);
+  });
+});
