@@ -23,6 +23,7 @@ import type {
 import type { CacheReport } from "@headroom/stores";
 import type { WorkAdoption } from "./adoption.ts";
 import type { StagingProgress } from "./job-protocol/input-staging.ts";
+import type { NodeSignal } from "./node-signals.ts";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /**
@@ -279,6 +280,11 @@ export interface Executor {
    * Rejects with an `OperationalError`. Absent: this kind of executor passes none on.
    */
   passDrains?(nodes: readonly NodeId[]): Promise<void>;
+  /**
+   * What the system behind the executor says about its nodes now; a signal that is missing has ended. `null`: the newest answer is not
+   * complete, so nothing is known. Never throws. Absent: this kind of executor has none.
+   */
+  nodeSignals?(): readonly NodeSignal[] | null;
   /** Stops watching and launching; running attempts continue. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 import type { ControlPlane } from "./api/control-plane.ts";
 import { AdoptionService } from "./executors/adoption-service.ts";
 import type { ExecutorService } from "./executors/executor-service.ts";
+import { NodeSignalService } from "./executors/node-signal-service.ts";
 import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import type { ControlPlaneOptions } from "./server.ts";
 import { TraceService } from "./tracing/trace-service.ts";
@@ -49,11 +50,14 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
   triggers.start();
   const adoption = new AdoptionService({ driver, executors: plane.executors, forecast: plane.forecast, log });
   adoption.start();
+  const signals = new NodeSignalService({ driver, executors: plane.executors, incidents: plane.incidents, log });
+  signals.start();
   const stopStores = storeService.begin(driver, log);
   const stopLooking = lookAtEachPool(driver, () => executors.look());
   return () => {
     triggers.close();
     adoption.close();
+    signals.close();
     stopStores();
     stopLooking();
   };

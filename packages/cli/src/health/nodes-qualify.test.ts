@@ -37,6 +37,6 @@ describe("headroom nodes qualify --from", () => {
     const none = await headroom(["nodes", "qualify", "--from", "none"], { workingDirectory: folder });
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("none: there is no such folder")]);
     const missing = await headroom(["nodes", "qualify"], { workingDirectory: folder });
-    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("--from is needed")]);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("state --from")]);
   });
 });

@@ -1,13 +1,15 @@
 /** The copy of a cluster's nodes and pods that the executor works on, and what it says about one attempt. */
 import type { ExecutorId } from "@headroom/model";
 import type { Connection } from "./api/connection.ts";
-import type { KubernetesNode, KubernetesPod } from "./api/objects.ts";
+import type { NodeSignal } from "../node-signals.ts";
+import type { Condition, KubernetesNode, KubernetesPod } from "./api/objects.ts";
 import { Reflector } from "./api/reflector.ts";
 import type { NodeHealth } from "./executor/gang-judge.ts";
 import { ATTEMPT_LABEL, isOfInstallation, SCHEDULER_NAME } from "./executor/pod-names.ts";
 import { acceleratorsOf } from "./fleet/accelerators.ts";
 import type { ClusterView } from "./fleet/cluster-nodes.ts";
-import { notReadyReason, readCluster } from "./fleet/cluster-nodes.ts";
+import { nodeIdOf, notReadyReason, readCluster } from "./fleet/cluster-nodes.ts";
+import { kubernetesSignals } from "./fleet/node-signals.ts";
 import type { KubernetesSettings } from "./settings.ts";
 
 export interface CopySetup {
@@ -104,6 +106,11 @@ export class ClusterCopy {
     return [...this.#pods.items.values()].filter((pod) => this.isOwn(pod));
   }
 
+  /** What the cluster says about its nodes, those of other pools included. */
+  nodeSignals(): readonly NodeSignal[] {
+    return kubernetesSignals(this.#nodes.items.values(), (name) => nodeIdOf(this.#setup.id, name));
+  }
+
   /** Pods that name Headroom as their scheduler, as far as it adopts them. */
   podsThatNameUs(): readonly KubernetesPod[] {
     return [...this.#pods.items.values()].filter(({ spec }) => spec?.schedulerName === SCHEDULER_NAME);
@@ -135,15 +142,23 @@ export class ClusterCopy {
   }
 }
 
+/** Conditions of a node that are kept. Their times change with every heartbeat, and nothing reads them. */
+const CONDITIONS_MAX = 32;
+const MESSAGE_MAX = 400;
+
+function keptCondition({ type, status, reason, message }: Condition): Condition {
+  return defined({ type, status, reason, message: message?.slice(0, MESSAGE_MAX) }) as Condition;
+}
+
 /** A node has some 30 KiB, mostly names of images. */
 function keptNode({ metadata, spec, status }: KubernetesNode): KubernetesNode {
   const { name, resourceVersion, labels, deletionTimestamp } = metadata;
-  const ready = (status?.conditions ?? []).filter(({ type }) => type === "Ready");
+  const conditions = (status?.conditions ?? []).slice(0, CONDITIONS_MAX).map(keptCondition);
   const kept = { name, resourceVersion, labels, deletionTimestamp };
   return {
     metadata: defined(kept),
     spec: defined({ unschedulable: spec?.unschedulable, taints: spec?.taints }),
-    status: defined({ allocatable: status?.allocatable, conditions: ready }),
+    status: defined({ allocatable: status?.allocatable, conditions }),
   };
 }
 

@@ -24,6 +24,7 @@ import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
+import type { NodeSignal } from "../node-signals.ts";
 import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
@@ -149,6 +150,11 @@ class KubernetesExecutor implements Executor {
       onSilence,
     });
     this.#tidier = new PodTidier({ ...shared, keepPodsMs: settings.keepPodsMs });
+  }
+
+  /** Nothing is known while the watches tell of a problem. */
+  nodeSignals(): readonly NodeSignal[] | null {
+    return this.#copy.problem === null ? this.#copy.nodeSignals() : null;
   }
 
   async inventory(): Promise<Inventory> {

@@ -24,6 +24,7 @@ import type {
   LogRequest,
   WorkerUsage,
 } from "../executor.ts";
+import type { NodeSignal } from "../node-signals.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
@@ -89,6 +90,7 @@ class SlurmExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #remover = new TreeRemover();
   #cluster: Cluster | null = null;
+  #signals: readonly NodeSignal[] | null = null;
   readonly #jobPrefix: string;
   /** Start of the reasons of own drains. */
   readonly #drainMark: string;
@@ -333,6 +335,11 @@ class SlurmExecutor implements Executor {
     }
   }
 
+  /** Of the newest complete listing of Slurm. After a failed one, nothing is known until the next. */
+  nodeSignals(): readonly NodeSignal[] | null {
+    return this.#signals;
+  }
+
   async #nodes(): Promise<ReadonlyMap<NodeId, ClusterNode>> {
     return (this.#cluster ?? (await this.#readCluster())).nodes;
   }
@@ -340,6 +347,7 @@ class SlurmExecutor implements Executor {
   /** Throws if Slurm does not answer, or if its answers contradict each other: they say nothing about nodes then. */
   async #readCluster(): Promise<Cluster> {
     const { partitions, passDrains } = this.#options.settings;
+    this.#signals = null;
     const [nodes, listed, topology] = await Promise.all([
       this.#commands.show("node"),
       this.#commands.show("partition"),
@@ -348,6 +356,7 @@ class SlurmExecutor implements Executor {
     const answers = { nodes, partitions: listed, topology };
     const cluster = readCluster(answers, this.id, partitions ?? null, passDrains ? this.#drainMark : null);
     this.#cluster = cluster;
+    this.#signals = cluster.signals;
     return cluster;
   }
 

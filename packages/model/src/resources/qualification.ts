@@ -33,7 +33,7 @@ export interface NodeQualification {
   readonly phase: "waiting" | "running" | "failed";
   /** Number of runs that have begun. */
   readonly run: number;
-  /** Of the run in progress. */
+  /** Start and expected duration of the run in progress. */
   readonly startedAtMs?: number;
   readonly expectedMs?: number;
   /** Why the last run proved nothing. */

@@ -29,7 +29,7 @@ const PASSED_ON = ["PATH", "HOME", "LANG", "TZ", "SSH_AUTH_SOCK"];
 const NODE_NAME = /^[A-Za-z0-9][-_.A-Za-z0-9]{0,252}$/;
 const REASON_CHARS_MAX = 300;
 
-interface ServiceParts {
+interface SuiteParts {
   readonly home: string;
   readonly driver: Pick<Driver, "read" | "observe">;
   readonly log: Pick<DriverLog, "warn">;
@@ -48,7 +48,7 @@ interface Candidate {
 }
 
 export class QualificationService {
-  readonly #parts: ServiceParts;
+  readonly #parts: SuiteParts;
   readonly #warned = new Set<string>();
   #results: Map<string, StoredResult> | null = null;
   #suites: ReturnType<typeof readSuites> = [];
@@ -56,7 +56,7 @@ export class QualificationService {
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
 
-  constructor(parts: ServiceParts) {
+  constructor(parts: SuiteParts) {
     this.#parts = parts;
   }
 

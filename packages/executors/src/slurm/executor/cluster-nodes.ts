@@ -4,6 +4,7 @@ import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { catalogueName, deviceLabel, familyNamed, familyOfType } from "@headroom/perf/accelerator-types";
 import { OperationalError } from "@headroom/platform";
 import type { Inventory } from "../../executor.ts";
+import type { NodeSignal } from "../../node-signals.ts";
 import type { HeldAmounts } from "../../job-protocol/attempt-records.ts";
 import type { SwitchTree } from "../fleet/topology.ts";
 import { switchTree } from "../fleet/topology.ts";
@@ -11,6 +12,7 @@ import { hostNames } from "../reading/host-list.ts";
 import type { NodeRow } from "../reading/rows.ts";
 import { SlurmReader } from "../reading/slurm-reader.ts";
 import { utc } from "../reading/times.ts";
+import { slurmSignals } from "./node-signals.ts";
 import { usedAmounts } from "./foreign-use.ts";
 
 /** A node at Slurm, as a submission needs it. */
@@ -39,6 +41,7 @@ export interface Cluster {
   /** Nodes that others have drained, or that are down. */
   readonly closed: ReadonlySet<string>;
   readonly unreadCount: number;
+  readonly signals: readonly NodeSignal[];
 }
 
 /** Answers of `scontrol show`. */
@@ -103,7 +106,9 @@ export function readCluster(
       used.set(name, { accelerators: gpus ?? 0, cores: hardware?.cpus ?? 0, memoryMib: hardware?.memoryMib ?? 0 });
     }
   const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
-  return { inventory, nodes, outOfService: out, used, ownDrains, closed, unreadCount };
+  const known = rows.filter(({ name }) => nodes.has(nodeIdOf(executor, name)));
+  const signals = slurmSignals(known, (name) => nodeIdOf(executor, name));
+  return { inventory, nodes, outOfService: out, used, ownDrains, closed, unreadCount, signals };
 }
 
 const isOwnDrain = ({ state, reason }: NodeRow, mark: string | null): boolean =>

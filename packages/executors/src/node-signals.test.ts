@@ -1,0 +1,95 @@
+import { nodeId } from "@headroom/model";
+import { describe, expect, it } from "vitest";
+import { readCluster } from "./slurm/executor/cluster-nodes.ts";
+import { slurmSignals } from "./slurm/executor/node-signals.ts";
+import { kubernetesSignals } from "./kubernetes/fleet/node-signals.ts";
+
+const slurm = (state: string, reason: string | null = null) =>
+  slurmSignals([{ name: "n1", state, reason }], (name) => nodeId(`hpc-${name}`))[0];
+const kube = (conditions: readonly object[], spec: object = {}) =>
+  kubernetesSignals([{ metadata: { name: "n1" }, spec, status: { conditions } } as never], (name) =>
+    nodeId(`k8s-${name}`),
+  );
+
+describe("signals of Slurm", () => {
+  it("names states with their reasons, and none for nodes in service or in power saving", () => {
+    expect(slurm("idle")).toBeUndefined();
+    expect(slurm("mixed+planned")).toBeUndefined();
+    expect(slurm("idle+cloud+powered_down")).toBeUndefined();
+    expect(slurm("down", "Not responding [slurm@2026-11-29T10:00:00]")).toMatchObject({
+      nodeId: "hpc-n1",
+      code: "slurm-down",
+      severity: "critical",
+      detail: expect.stringContaining("Not responding"),
+    });
+    expect(slurm("mixed+drain", "gpu 3 fell off the bus")?.code).toBe("slurm-drain");
+    expect(slurm("idle+drain+invalid_reg", "gres/gpu count reported lower than configured (7 < 8)")?.code).toBe(
+      "slurm-invalid-registration",
+    );
+    expect(slurm("failing")?.severity).toBe("critical");
+  });
+
+  it("shortens reasons, and removes control characters", () => {
+    const detail = slurm("drain", `${"x".repeat(50_000)}\u001B[2J\n`)?.detail ?? "";
+    expect(detail.length).toBeLessThan(400);
+    expect(slurm("drain", "a\u001B[31mb\u202Ec\nd")?.detail).toContain("a [31mb c d");
+  });
+
+  it("are part of the reading of a cluster, without drains of this executor", () => {
+    const node = (name: string, state: string, reason: string): string =>
+      `NodeName=${name} Arch=x86_64 CoresPerSocket=8\n   CPUAlloc=0 CPUEfctv=8 CPUTot=8 CPULoad=0.00\n   NodeAddr=${name} NodeHostName=${name}\n   RealMemory=1000 AllocMem=0 FreeMem=N/A Sockets=1 Boards=1\n   State=${state} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A\n   Partitions=main\n   Reason=${reason}\n\n`;
+    const answers = {
+      nodes:
+        node("n1", "IDLE+DRAIN", "bad fan [root@2026-11-29T10:00:00]") +
+        node("n2", "IDLE+DRAIN", "headroom: drained [root@2026-11-29T10:00:00]"),
+      partitions: "PartitionName=main AllowGroups=ALL Nodes=n[1-2] State=UP\n",
+      topology: "",
+    };
+    const { signals } = readCluster(answers, "hpc", null, "headroom");
+    expect(signals.map(({ nodeId: id, code }) => `${id} ${code}`)).toEqual(["hpc-n1 slurm-drain"]);
+  });
+});
+
+describe("signals of Kubernetes", () => {
+  it("reads conditions of the kubelet and of the node-problem-detector", () => {
+    const ready = { type: "Ready", status: "True" };
+    expect(
+      kube([ready, { type: "MemoryPressure", status: "False" }, { type: "KernelDeadlock", status: "False" }]),
+    ).toEqual([]);
+    const bad = kube([
+      {
+        type: "Ready",
+        status: "Unknown",
+        reason: "NodeStatusUnknown",
+        message: "Kubelet stopped posting node status.",
+      },
+      { type: "DiskPressure", status: "True", reason: "KubeletHasDiskPressure" },
+      { type: "KernelDeadlock", status: "True", reason: "DockerHung" },
+      { type: "GpuXid79Seen", status: "True" },
+      { type: "FabricHealthy", status: "False" },
+      { type: "CustomReady", status: "True" },
+    ]);
+    expect(bad.map(({ code, severity }) => `${code} ${severity}`)).toEqual([
+      "k8s-not-ready critical",
+      "k8s-disk-pressure warning",
+      "k8s-kernel-deadlock critical",
+      "k8s-gpu-xid79-seen warning",
+      "k8s-fabric-healthy warning",
+    ]);
+    expect(kube([ready], { unschedulable: true }).map(({ code }) => code)).toEqual(["k8s-cordoned"]);
+  });
+
+  it("bounds conditions by number and length, and takes any name", () => {
+    const many = Array.from({ length: 1_000 }, (_, at) => ({
+      type: `C${at}\u0000${"y".repeat(10_000)}`,
+      status: "True",
+      message: "z".repeat(100_000),
+    }));
+    const signals = kube(many);
+    expect(signals).toHaveLength(16);
+    for (const { code, detail } of signals) {
+      expect(code).toMatch(/^k8s-[a-z0-9-]{1,80}$/);
+      expect(detail.length).toBeLessThan(400);
+    }
+  });
+});

@@ -1,0 +1,111 @@
+/** Signals of executors against a real engine and a real fold of incidents, without a server. */
+import { describe, expect, it } from "vitest";
+import { createEngine } from "@headroom/engine";
+import type { NodeSignal } from "@headroom/executors";
+import { IncidentFold } from "@headroom/health";
+import { commandId, nodeId, poolName, siteName } from "@headroom/model";
+import type { Command, Input } from "@headroom/model";
+import type { CommandRequest } from "../driver/driver.ts";
+import { NodeSignalService } from "./node-signal-service.ts";
+
+const by = { commandId: commandId("c1"), actor: "ann", idempotencyKey: null };
+
+class Bench {
+  readonly engine = createEngine();
+  readonly fold = new IncidentFold();
+  signals: readonly NodeSignal[] | null = [];
+  service = this.restart();
+  #sequence = 0;
+
+  constructor() {
+    const pool = {
+      name: poolName("p"),
+      site: siteName("dc"),
+      executor: "hpc",
+      acceleratorType: "H100",
+      priceMicroUsdPerHour: 0,
+    };
+    this.receive({
+      ...by,
+      kind: "apply",
+      sites: [{ name: siteName("dc"), fabricLevels: [] }],
+      pools: [pool],
+      teams: [],
+      workloads: [],
+    });
+    const shape = { acceleratorCount: 8, coresMilli: 8_000, memoryMib: 1_024 };
+    this.receive({ kind: "nodeSeen", node: { id: nodeId("n1"), pool: poolName("p"), fabric: [], ...shape } });
+  }
+
+  receive(input: Input): void {
+    for (const event of this.engine.receive([input], 1_000).events) this.fold.apply(++this.#sequence, event);
+    this.engine.advance();
+  }
+
+  restart(): NodeSignalService {
+    const driver = {
+      read: async <Result>(read: (engine: typeof this.engine) => Result) => read(this.engine),
+      command: async (request: CommandRequest) => {
+        this.receive({ ...request, commandId: commandId("c1") } as Command);
+        return { kind: "accepted" } as never;
+      },
+    };
+    const executors = new Map([["hpc", { nodeSignals: () => this.signals }]]);
+    const log = { warn: (message: string) => expect.unreachable(message) };
+    this.service = new NodeSignalService({ driver, executors, incidents: { fold: this.fold }, log });
+    return this.service;
+  }
+
+  async looks(count: number): Promise<void> {
+    for (let look = 0; look < count; look++) await this.service.look();
+  }
+
+  open(): readonly string[] {
+    return this.fold
+      .incidents()
+      .flatMap(({ failures }) => failures.flatMap(({ backAtMs, codes }) => (backAtMs === null ? codes : [])));
+  }
+}
+
+const fault = (code: string, node = "n1"): NodeSignal => ({
+  nodeId: nodeId(node),
+  code,
+  severity: "critical",
+  detail: "x",
+});
+
+describe("signals of nodes", () => {
+  it("are reported once, and end when some complete answers lack them", async () => {
+    const bench = new Bench();
+    bench.signals = [fault("k8s-kernel-deadlock"), fault("slurm-down", "unknown-node")];
+    await bench.looks(4);
+    expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
+    expect(bench.fold.incidents()[0]?.failures[0]?.alerts).toBe(1);
+    bench.signals = null;
+    await bench.looks(10);
+    expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
+    bench.signals = [];
+    await bench.looks(2);
+    expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
+    await bench.looks(1);
+    expect(bench.open()).toEqual([]);
+  });
+
+  it("are known after a restart, and leave faults of other sources open", async () => {
+    const bench = new Bench();
+    bench.signals = [fault("k8s-kernel-deadlock")];
+    await bench.looks(1);
+    bench.restart();
+    await bench.looks(2);
+    expect(bench.fold.incidents()[0]?.failures[0]?.alerts).toBe(1);
+    bench.receive({
+      ...by,
+      kind: "reportFaults",
+      nodeId: nodeId("n1"),
+      faults: [{ code: "xid-79", severity: "critical", detail: "" }],
+    });
+    bench.signals = [];
+    await bench.looks(5);
+    expect(bench.open()).toEqual(["k8s-kernel-deadlock", "xid-79"]);
+  });
+});
