@@ -281,7 +281,7 @@ export interface Executor {
    */
   passDrains?(nodes: readonly NodeId[]): Promise<void>;
   /**
-   * What the system behind the executor says about its nodes now; a signal that is missing has ended. `null`: the newest answer is not
+   * States of nodes as the system behind the executor reports them now; a signal that is missing has ended. `null`: the newest answer is not
    * complete, so nothing is known. Never throws. Absent: this kind of executor has none.
    */
   nodeSignals?(): readonly NodeSignal[] | null;

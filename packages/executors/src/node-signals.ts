@@ -1,5 +1,5 @@
 /**
- * What the system behind an executor says about its nodes: drain reasons of Slurm, conditions and taints of Kubernetes.
+ * Signals of the system behind an executor about its nodes: drain reasons of Slurm, conditions and taints of Kubernetes.
  * Signals are present facts: one that is missing from the next answer has ended. Texts come from the cluster, where others
  * can write them, so they are shortened, and lose control characters.
  */

@@ -242,7 +242,9 @@ type IncidentCalls =
   | "annotateIncident"
   | "fleetHealth"
   | "listFindings"
-  | "reportFaults";
+  | "reportFaults"
+  | "qualifyNode"
+  | "nodeQualification";
 
 function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
   const o = operations;
@@ -253,6 +255,8 @@ function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
     fleetHealth: (options) => http.call(o.fleetHealth, { options }),
     listFindings: (options) => http.call(o.listFindings, { options }),
     reportFaults: (id, body, options) => http.call(o.reportFaults, { params: { id }, body, options }),
+    qualifyNode: (id, options) => http.call(o.qualifyNode, { params: { id }, options }),
+    nodeQualification: (id) => http.call(o.nodeQualification, { params: { id } }),
   };
 }
 
@@ -347,8 +351,6 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     nodeTelemetry: (id, query, options) => http.call(o.nodeTelemetry, { params: { id }, query: { ...query }, options }),
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
-    qualifyNode: (id, options) => http.call(o.qualifyNode, { params: { id }, options }),
-    nodeQualification: (id) => http.call(o.nodeQualification, { params: { id } }),
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
     ...fleetCalls(http),
     noticeNode: (id, body, options) => http.call(o.noticeNode, { params: { id }, body, options }),

@@ -183,10 +183,10 @@ function rejectionSentence(rejection: PlainRejection): string {
       return partSentence(rejection);
     case "duplicateName":
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
+    case "unknownPool":
     case "unknownNode":
-      return `There is no node ${rejection.nodeId}. Run headroom nodes for a list.`;
     case "noQualification":
-      return `Pool ${rejection.pool} of node ${rejection.nodeId} has no rule of qualification. Declare qualification: { suite: quick } for the pool with headroom apply.`;
+      return nodeSentence(rejection);
     case "fleetInUse":
     case "removedWithPool":
       return removalSentence(rejection);
@@ -194,8 +194,6 @@ function rejectionSentence(rejection: PlainRejection): string {
     case "noticeOver":
     case "reservedName":
       return noticeSentence(rejection);
-    case "unknownPool":
-      return `There is no pool ${rejection.pool}. Run headroom fleet for a list; apply a file with its fleet to declare it.`;
     case "unknownCalendarEntry":
     case "unknownSchedule":
     case "neverDue":
@@ -224,6 +222,15 @@ function rejectionSentence(rejection: PlainRejection): string {
     default:
       return unreachable(rejection);
   }
+}
+
+function nodeSentence(
+  rejection: Rejection & { readonly code: "unknownPool" | "unknownNode" | "noQualification" },
+): string {
+  if (rejection.code === "unknownPool")
+    return `There is no pool ${rejection.pool}. Run headroom fleet for a list; apply a file with its fleet to declare it.`;
+  if (rejection.code === "unknownNode") return `There is no node ${rejection.nodeId}. Run headroom nodes for a list.`;
+  return `Pool ${rejection.pool} of node ${rejection.nodeId} has no rule of qualification. Declare qualification: { suite: quick } for the pool with headroom apply.`;
 }
 
 function removalSentence(rejection: Rejection & { readonly code: "fleetInUse" | "removedWithPool" }): string {

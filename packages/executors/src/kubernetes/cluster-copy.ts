@@ -106,7 +106,7 @@ export class ClusterCopy {
     return [...this.#pods.items.values()].filter((pod) => this.isOwn(pod));
   }
 
-  /** What the cluster says about its nodes, those of other pools included. */
+  /** Conditions and taints of all nodes of the cluster, those of other pools included. */
   nodeSignals(): readonly NodeSignal[] {
     return kubernetesSignals(this.#nodes.items.values(), (name) => nodeIdOf(this.#setup.id, name));
   }

@@ -335,7 +335,7 @@ class SlurmExecutor implements Executor {
     }
   }
 
-  /** Of the newest complete listing of Slurm. After a failed one, nothing is known until the next. */
+  /** Signals of the newest complete listing of Slurm. After a failed one, nothing is known until the next. */
   nodeSignals(): readonly NodeSignal[] | null {
     return this.#signals;
   }

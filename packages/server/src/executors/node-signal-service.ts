@@ -72,14 +72,15 @@ export class NodeSignalService {
     }
   }
 
-  /** What earlier processes reported and nothing has ended. */
+  /** Takes over what earlier processes reported and nothing has ended. */
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    for (const { failures } of this.#parts.incidents.fold.incidents())
-      for (const { node, backAtMs, codes } of failures)
-        if (node !== "" && backAtMs === null)
-          for (const code of codes) if (OWN_CODE.test(code)) this.#of(node).set(code, { code, misses: 0 });
+    const failures = this.#parts.incidents.fold.incidents().flatMap((incident) => incident.failures);
+    for (const { node, backAtMs, codes } of failures) {
+      if (node === "" || backAtMs !== null) continue;
+      for (const code of codes) if (OWN_CODE.test(code)) this.#of(node).set(code, { code, misses: 0 });
+    }
   }
 
   async #compare(executor: ExecutorId, signals: readonly NodeSignal[]): Promise<void> {

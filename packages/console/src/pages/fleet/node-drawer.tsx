@@ -60,8 +60,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
           ...Object.entries(node.labels).map(([name, value]) => ({ name, value })),
         ]}
       />
-      <NodeActions node={node} />
-      <NodeQualificationPanel node={node} />
+      <NodeControls node={node} />
       <NodeTelemetryPanel node={node} />
       <section aria-label="Use over time" className="border-t border-line py-3">
         <SubjectHistory
@@ -134,6 +133,15 @@ function JoinedAgo({ atMs }: { readonly atMs: number }): ReactElement {
   return (
     <>
       <Span fromMs={atMs} /> ago
+    </>
+  );
+}
+
+function NodeControls({ node }: { readonly node: Node }): ReactElement {
+  return (
+    <>
+      <NodeActions node={node} />
+      <NodeQualificationPanel node={node} />
     </>
   );
 }
