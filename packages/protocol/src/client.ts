@@ -287,7 +287,7 @@ export interface HeadroomClient {
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   /** Lets a node pass the suite of its pool again. */
   qualifyNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
-  nodeQualification(id: string): Promise<QualificationReport>;
+  nodeQualification(id: string, options?: CallOptions): Promise<QualificationReport>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   /** Endpoints that have not ended, with the addresses of their replicas. */
   endpoints(options?: CallOptions): Promise<EndpointList>;

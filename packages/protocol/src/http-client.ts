@@ -256,7 +256,7 @@ function incidentCalls(http: Http): Pick<HeadroomClient, IncidentCalls> {
     listFindings: (options) => http.call(o.listFindings, { options }),
     reportFaults: (id, body, options) => http.call(o.reportFaults, { params: { id }, body, options }),
     qualifyNode: (id, options) => http.call(o.qualifyNode, { params: { id }, options }),
-    nodeQualification: (id) => http.call(o.nodeQualification, { params: { id } }),
+    nodeQualification: (id, options) => http.call(o.nodeQualification, { params: { id }, options }),
   };
 }
 

@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ReadonlyState } from "@headroom/engine";
 import { QUALIFICATION_SUITES } from "@headroom/model";
-import type { PoolName, QualificationSuite } from "@headroom/model";
+import type { QualificationSuite } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
@@ -74,7 +74,7 @@ export function suitesStamp(home: string): string | null {
 export function suiteOf(
   suites: readonly SuiteDocument[],
   { executors }: Pick<ReadonlyState, "executors">,
-  pool: { readonly name: PoolName | string; readonly executor: string },
+  pool: { readonly name: string; readonly executor: string },
   name: QualificationSuite,
 ): Suite | null {
   const declared = suites.find((each) => each.name === name && each.pools.includes(pool.name));
