@@ -26,6 +26,8 @@ describe("signals of Slurm", () => {
     expect(slurm("idle+drain+invalid_reg", "gres/gpu count reported lower than configured (7 < 8)")?.code).toBe(
       "slurm-invalid-registration",
     );
+    expect(slurm("down+cloud")?.code).toBe("slurm-down");
+    expect(slurm("mixed+drain+planned")?.code).toBe("slurm-drain");
     expect(slurm("failing")?.severity).toBe("critical");
   });
 

@@ -16,8 +16,6 @@ export interface NodeSignal {
 
 /** Signals of one node that are read. */
 export const NODE_SIGNALS_MAX = 16;
-/** Signals of one executor that are read, the first nodes first. */
-export const SIGNALS_MAX = 20_000;
 const CODE_CHARS_MAX = 60;
 const DETAIL_CHARS_MAX = 200;
 

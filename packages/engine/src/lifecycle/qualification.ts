@@ -57,26 +57,38 @@ export function startQualification(batch: Batch, report: ReportOf<"qualification
   batch.emit({ kind: "nodeQualificationStarted", version: 1, atMs: batch.nowMs, nodeId, run, expectedMs });
 }
 
-/** Whether the suite can run on the node, besides the work that it holds. */
-export const mayRunSuite = ({ health, draining, removal, suspended }: Node): boolean =>
-  health === "up" && !draining && removal === undefined && suspended !== true;
+/** Whether the suite can begin on the node, besides the work that it holds. Work of others would make it slow. */
+export const mayRunSuite = ({ health, draining, removal, suspended, foreignUse }: Node): boolean =>
+  health === "up" && !draining && removal === undefined && suspended !== true && foreignUse === undefined;
 
 export function endQualification(batch: Batch, report: ReportOf<"qualificationEnded">): void {
   const qualification = reportedOn(batch.world.state, report);
   if (qualification?.phase !== "running" || report.run !== qualification.run) return;
   const { nodeId, isPassed, durationMs } = report;
+  const { nodes, pools } = batch.world.state;
+  const rule = pools.get(nodes.get(nodeId)?.pool ?? ("" as Pool["name"]))?.qualification;
+  // The rule asks for another suite since the run began: what this one says is no proof.
+  if (rule !== undefined && rule.suite !== qualification.suite)
+    return requireProof(batch, nodeId, { cause: qualification.cause });
   const detail = report.detail.slice(0, QUALIFICATION_DETAIL_MAX);
-  const outcome = isPassed ? "passed" : qualification.run < QUALIFICATION_RUNS_MAX ? "retried" : "failed";
+  const outcome = rule === undefined ? "waived" : outcomeOf(isPassed, qualification.run);
   const fact = { version: 1, atMs: batch.nowMs, nodeId, outcome, detail, durationMs } as const;
   batch.emit({ kind: "nodeQualificationEnded", ...fact });
   keepOrderOf(batch, nodeId);
 }
 
-/** The pool is declared without a rule: its nodes take work as they are. With another suite, nodes must pass that one. */
+const outcomeOf = (isPassed: boolean, run: number): "passed" | "retried" | "failed" =>
+  isPassed ? "passed" : run < QUALIFICATION_RUNS_MAX ? "retried" : "failed";
+
+/**
+ * The pool is declared without a rule: its nodes take work as they are. With another suite, nodes must pass that one. A
+ * node on which a suite runs follows when the driver has reported the end of the run.
+ */
 export function keepQualifications(batch: Batch, { name, qualification: rule }: Pool): void {
   const { nodes } = batch.world.state;
   for (const { id: nodeId, pool, qualification } of nodes.values()) {
     if (pool !== name || qualification === undefined || rule?.suite === qualification.suite) continue;
+    if (qualification.phase === "running") continue;
     if (rule !== undefined) requireProof(batch, nodeId, { cause: qualification.cause });
     else {
       const fact = { version: 1, atMs: batch.nowMs, nodeId, outcome: "waived", detail: "", durationMs: 0 } as const;

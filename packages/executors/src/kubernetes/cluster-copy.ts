@@ -107,7 +107,9 @@ export class ClusterCopy {
   }
 
   /** Conditions and taints of all nodes of the cluster, those of other pools included. */
-  nodeSignals(): readonly NodeSignal[] {
+  nodeSignals(): readonly NodeSignal[] | null {
+    // An empty list is no statement about the nodes that were there.
+    if (this.#nodes.items.size === 0) return null;
     return kubernetesSignals(this.#nodes.items.values(), (name) => nodeIdOf(this.#setup.id, name));
   }
 
@@ -153,7 +155,11 @@ function keptCondition({ type, status, reason, message }: Condition): Condition 
 /** A node has some 30 KiB, mostly names of images. */
 function keptNode({ metadata, spec, status }: KubernetesNode): KubernetesNode {
   const { name, resourceVersion, labels, deletionTimestamp } = metadata;
-  const conditions = (status?.conditions ?? []).slice(0, CONDITIONS_MAX).map(keptCondition);
+  const all = status?.conditions ?? [];
+  // `Ready` decides whether the node takes work, so it is kept beside any number of others.
+  const ready = all.filter(({ type }) => type === "Ready");
+  const others = all.filter(({ type }) => type !== "Ready").slice(0, CONDITIONS_MAX);
+  const conditions = [...ready, ...others].map(keptCondition);
   const kept = { name, resourceVersion, labels, deletionTimestamp };
   return {
     metadata: defined(kept),

@@ -14,7 +14,9 @@ export function expectedProofs(engine: Engine, nowMs: number): ReadonlyMap<NodeI
   const byPool = new Map<PoolName, Node[]>();
   for (const node of nodes.values()) {
     if (node.qualification === undefined || node.qualification.phase === "failed" || !canRun(engine, node)) continue;
-    byPool.set(node.pool, [...(byPool.get(node.pool) ?? []), node]);
+    const list = byPool.get(node.pool);
+    if (list === undefined) byPool.set(node.pool, [node]);
+    else list.push(node);
   }
   for (const [name, proving] of byPool) {
     const rule = pools.get(name)?.qualification;
@@ -27,12 +29,14 @@ export function expectedProofs(engine: Engine, nowMs: number): ReadonlyMap<NodeI
     );
     for (const [at, { id }] of running.entries()) expected.set(id, free[at] as number);
     while (free.length < rule.atOnce) free.push(nowMs);
+    // All further runs take equally long, so nodes get the places in turn.
+    free.sort((left, right) => left - right);
+    let turn = 0;
     for (const { id, qualification } of proving) {
       if (qualification?.phase !== "waiting") continue;
-      const place = free.indexOf(Math.min(...free));
-      const endMs = (free[place] as number) + runMs;
-      free[place] = endMs;
-      expected.set(id, endMs);
+      const place = turn % rule.atOnce;
+      expected.set(id, (free[place] ?? nowMs) + runMs * (1 + Math.floor(turn / rule.atOnce)));
+      turn++;
     }
   }
   return expected;

@@ -19,6 +19,8 @@ const RECORDS_MAX = 200;
 const CODES_MAX = 20;
 /** Code of a node that did not pass the suite of its pool. */
 const NOT_QUALIFIED = "not-qualified";
+/** Codes that a proof of the node ends. */
+const UNPROVEN: ReadonlySet<string> = new Set([NOT_QUALIFIED, "qualification-cannot-begin"]);
 
 /** Failures with one cause. */
 export interface IncidentFacts {
@@ -180,7 +182,7 @@ export class IncidentFold {
     const known = this.#openOf.get(nodeId);
     if (outcome === "retried") return;
     if (outcome !== "failed") {
-      if (known?.isLost === false && known.codes.includes(NOT_QUALIFIED)) this.#end(nodeId, atMs);
+      this.#endUnproven(nodeId, known, atMs);
       return;
     }
     const failure = known ?? this.#begin(sequence, nodeId, atMs);
@@ -188,6 +190,15 @@ export class IncidentFold {
     failure.alerts++;
     failure.lastAtMs = atMs;
     if (!failure.codes.includes(NOT_QUALIFIED)) failure.codes.push(NOT_QUALIFIED);
+    this.#changed();
+  }
+
+  /** A proof ends the failure to qualify. Faults of other sources stay. */
+  #endUnproven(nodeId: NodeId, failure: Failure | undefined, atMs: number): void {
+    if (failure === undefined || failure.isLost || !failure.codes.some((code) => UNPROVEN.has(code))) return;
+    if (failure.codes.every((code) => UNPROVEN.has(code))) return this.#end(nodeId, atMs);
+    const others = failure.codes.filter((code) => !UNPROVEN.has(code));
+    failure.codes.splice(0, failure.codes.length, ...others);
     this.#changed();
   }
 

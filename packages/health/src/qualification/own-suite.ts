@@ -7,30 +7,46 @@ import { listOf, own, type Measurement, type Verdict } from "./measurement.ts";
 
 const RESULTS_MAX = 1_000;
 const TEXT_MAX = 300;
-const verdicts: ReadonlySet<unknown> = new Set<Verdict>(["pass", "fail", "warn", "skip"]);
+const verdicts: ReadonlyMap<string, Verdict> = new Map([
+  ["pass", "pass"],
+  ["fail", "fail"],
+  ["warn", "warn"],
+  ["skip", "skip"],
+]);
 
 export const isOwnSuite = (value: unknown): boolean =>
   typeof own(value, "suite") === "string" && Array.isArray(own(value, "results"));
 
-/** No measurements, if the result does not say that it is complete. */
+/**
+ * The measurements; none if the result is not complete: it does not say so, has more results than are read, a result
+ * without a name, or a verdict that is not known.
+ */
 export function readOwnSuite(value: unknown, node: string): readonly Measurement[] {
-  if (own(value, "complete") !== true) return [];
-  return listOf(own(value, "results"))
-    .slice(0, RESULTS_MAX)
-    .flatMap((result): readonly Measurement[] => {
-      const [test, figure, unit] = [own(result, "test"), own(result, "value"), own(result, "unit")];
-      const [verdict, detail] = [own(result, "verdict"), own(result, "detail")];
-      if (typeof test !== "string" || test === "") return [];
-      return [
-        {
-          node,
-          test: test.slice(0, TEXT_MAX),
-          value: typeof figure === "number" && Number.isFinite(figure) ? figure : null,
-          unit: typeof unit === "string" ? unit.slice(0, TEXT_MAX) : null,
-          verdict: verdicts.has(verdict) ? (verdict as Verdict) : null,
-          source: "suite",
-          ...(typeof detail === "string" ? { detail: detail.slice(0, TEXT_MAX) } : {}),
-        },
-      ];
-    });
+  const results = listOf(own(value, "results"));
+  if (own(value, "complete") !== true || results.length > RESULTS_MAX) return [];
+  const measurements: Measurement[] = [];
+  for (const result of results) {
+    const measurement = measurementOf(result, node);
+    if (measurement === null) return [];
+    measurements.push(measurement);
+  }
+  return measurements;
+}
+
+/** `null`: the result has no name, or a verdict that is not known. */
+function measurementOf(result: unknown, node: string): Measurement | null {
+  const [test, figure, unit] = [own(result, "test"), own(result, "value"), own(result, "unit")];
+  const [stated, detail] = [own(result, "verdict") ?? null, own(result, "detail")];
+  if (typeof test !== "string" || test === "") return null;
+  const verdict = typeof stated === "string" ? verdicts.get(stated.toLowerCase()) : stated === null ? null : undefined;
+  if (verdict === undefined) return null;
+  return {
+    node,
+    test: test.slice(0, TEXT_MAX),
+    value: typeof figure === "number" && Number.isFinite(figure) ? figure : null,
+    unit: typeof unit === "string" ? unit.slice(0, TEXT_MAX) : null,
+    verdict,
+    source: "suite",
+    ...(typeof detail === "string" ? { detail: detail.slice(0, TEXT_MAX) } : {}),
+  };
 }

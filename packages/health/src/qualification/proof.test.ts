@@ -36,7 +36,36 @@ describe("proofOf", () => {
         ]),
         ["a", "b"],
       ).detail,
-    ).toBe("the suite skipped b");
+    ).toBe("the suite did not pass b");
+  });
+
+  it("takes verdicts in any case, and none that it does not know", () => {
+    for (const verdict of ["FAIL", "Fail"])
+      expect(of(suite([{ test: "hbm", value: 1, verdict }])).isPassed).toBe(false);
+    for (const verdict of ["failed", "error", "ok", 1, true])
+      expect(of(suite([{ test: "hbm", value: 1, verdict }])).detail).toContain("not complete");
+    expect(of(suite([{ test: "hbm", verdict: "PASS" }])).isPassed).toBe(true);
+    expect(
+      of(
+        suite([
+          { test: "hbm", value: null },
+          { test: "a", verdict: "pass" },
+        ]),
+        ["hbm"],
+      ).isPassed,
+    ).toBe(false);
+    expect(of(suite([{ value: 1 }, { test: "a", verdict: "pass" }])).isPassed).toBe(false);
+    const many = Array.from({ length: 1_001 }, (_, at) => ({ test: `t${at}`, verdict: "pass" }));
+    expect(of(suite(many)).isPassed).toBe(false);
+  });
+
+  it("requires the summary of nccl-tests", () => {
+    const rows =
+      "# nThread 1 nGpus 8 minBytes 8\n  8589934592  2147483648  float  sum  -1  1  480.1  450.2  0  1  480.1  450.3  0\n";
+    const summary = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 450.1\n";
+    expect(of(`all_reduce_perf\n${rows}${summary}`).isPassed).toBe(true);
+    expect(of(`all_reduce_perf\n${rows}`).detail).toContain("before its summary");
+    expect(of(`all_reduce_perf\n${rows}# Out of bounds values : 0 OK\n`).isPassed).toBe(false);
   });
 
   it("compares figures with the peers, and states the difference", () => {

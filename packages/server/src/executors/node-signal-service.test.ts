@@ -78,7 +78,7 @@ describe("signals of nodes", () => {
   it("are reported once, and end when some complete answers lack them", async () => {
     const bench = new Bench();
     bench.signals = [fault("k8s-kernel-deadlock"), fault("slurm-down", "unknown-node")];
-    await bench.looks(4);
+    await bench.looks(20);
     expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
     expect(bench.fold.incidents()[0]?.failures[0]?.alerts).toBe(1);
     bench.signals = null;
@@ -107,5 +107,15 @@ describe("signals of nodes", () => {
     bench.signals = [];
     await bench.looks(5);
     expect(bench.open()).toEqual(["k8s-kernel-deadlock", "xid-79"]);
+  });
+
+  it("report a critical signal again that outlives its failure", async () => {
+    const bench = new Bench();
+    bench.signals = [fault("k8s-kernel-deadlock")];
+    await bench.looks(1);
+    bench.receive({ ...by, kind: "annotateIncident", incident: "i4", annotation: { kind: "resolve" } });
+    expect(bench.open()).toEqual([]);
+    await bench.looks(10);
+    expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
   });
 });

@@ -1,19 +1,21 @@
 /**
- * Makes faults of what executors say about their nodes (drain reasons of Slurm, conditions of Kubernetes): a new signal is
- * reported once. When all signals of a node have ended, its incident is resolved, unless it has faults of other sources. An
- * executor that does not answer ends no signal.
+ * Makes faults of what executors say about their nodes (drain reasons of Slurm, conditions of Kubernetes). Each look
+ * compares the signals with the open incidents: a critical signal without an open failure is reported, and a failure all of
+ * whose faults are signals that have ended is resolved. An executor that does not answer completely ends no signal.
  */
 import type { ExecutorId, NodeFault, NodeId } from "@headroom/model";
 import type { Executor, NodeSignal } from "@headroom/executors";
-import type { IncidentFold } from "@headroom/health";
+import type { Failure, IncidentFacts, IncidentFold } from "@headroom/health";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "./within.ts";
 
 const TICK_MS = 5_000;
-/** Answers in a row without a signal after which it has ended: a state that flaps is one signal. */
+/** Looks in a row without a signal after which it has ended: a state that flaps is one signal. */
 const MISSES_MAX = 3;
-/** Nodes about which one tick reports or resolves. */
+/** Looks after a report or a resolution before it is repeated: incidents follow the journal a moment later. */
+const PATIENCE = 6;
+/** Nodes about which one look reports or resolves. */
 const NODES_MAX = 200;
 /** Codes of signals begin with one of these. */
 const OWN_CODE = /^(?:slurm|k8s)-/;
@@ -25,20 +27,27 @@ interface SignalParts {
   readonly log: Pick<DriverLog, "warn">;
 }
 
-/** A reported signal, and the answers in a row that lack it. */
+/** A signal that was there in a recent look. */
 interface Known {
-  readonly code: string;
   misses: number;
+  /** Number of the look in which it was reported last; `null`: not by this process. */
+  reportedAt: number | null;
+}
+
+interface OpenFailure {
+  readonly failure: Failure;
+  readonly incident: IncidentFacts;
 }
 
 export class NodeSignalService {
   readonly #parts: SignalParts;
-  /** Signals by node, of all executors. After a restart it begins with the open incidents. */
   readonly #known = new Map<NodeId, Map<string, Known>>();
+  /** Number of the look in which an incident was resolved last, by incident. */
+  readonly #resolvedAt = new Map<string, number>();
   readonly #warned = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
-  #hasBegun = false;
+  #look = 0;
 
   constructor(parts: SignalParts) {
     this.#parts = parts;
@@ -57,12 +66,13 @@ export class NodeSignalService {
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
+    this.#look++;
     try {
-      this.#begin();
       for (const [id, executor] of this.#parts.executors) {
         const signals = executor.nodeSignals?.() ?? null;
         if (signals !== null) await this.#compare(id, signals);
       }
+      for (const [id, at] of this.#resolvedAt) if (this.#look - at > PATIENCE) this.#resolvedAt.delete(id);
     } catch (error) {
       const message = `Signals of nodes were not taken in: ${messageOf(error)}`;
       if (!this.#warned.has(message)) this.#parts.log.warn(message);
@@ -72,89 +82,100 @@ export class NodeSignalService {
     }
   }
 
-  /** Takes over what earlier processes reported and nothing has ended. */
-  #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    const failures = this.#parts.incidents.fold.incidents().flatMap((incident) => incident.failures);
-    for (const { node, backAtMs, codes } of failures) {
-      if (node === "" || backAtMs !== null) continue;
-      for (const code of codes) if (OWN_CODE.test(code)) this.#of(node).set(code, { code, misses: 0 });
-    }
-  }
-
   async #compare(executor: ExecutorId, signals: readonly NodeSignal[]): Promise<void> {
-    const nodes = await this.#parts.driver.read(
-      ({ state }) =>
-        new Set(
-          [...state.nodes.values()]
-            .filter(({ pool }) => state.pools.get(pool)?.executor === executor)
-            .map(({ id }) => id),
-        ),
-    );
+    const nodes = await this.#parts.driver.read(({ state }) => {
+      const own = [...state.nodes.values()].filter(({ pool }) => state.pools.get(pool)?.executor === executor);
+      return new Set(own.map(({ id }) => id));
+    });
     const present = Map.groupBy(
       signals.filter(({ nodeId }) => nodes.has(nodeId)),
       ({ nodeId }) => nodeId,
     );
+    const open = this.#openFailures();
+    const actor = `executor ${executor}`;
     let count = 0;
     for (const nodeId of nodes) {
       if (count >= NODES_MAX) return;
       const now = present.get(nodeId) ?? [];
-      if (now.length === 0 && !this.#known.has(nodeId)) continue;
-      if (await this.#update(executor, nodeId, now)) count++;
+      this.#note(nodeId, now);
+      if (await this.#report(nodeId, { now, actor, failure: open.get(nodeId)?.failure })) count++;
+      else if (await this.#resolve(open.get(nodeId), { nodes, open, actor })) count++;
     }
   }
 
-  /** Returns whether anything was recorded about the node. */
-  async #update(executor: ExecutorId, nodeId: NodeId, now: readonly NodeSignal[]): Promise<boolean> {
-    const known = this.#of(nodeId);
-    const fresh = now.filter(({ code }) => !known.has(code));
+  #openFailures(): ReadonlyMap<string, OpenFailure> {
+    const open = new Map<string, OpenFailure>();
+    for (const incident of this.#parts.incidents.fold.incidents())
+      for (const failure of incident.failures)
+        if (failure.node !== "" && failure.backAtMs === null) open.set(failure.node, { failure, incident });
+    return open;
+  }
+
+  /** Notes what is there, and forgets what has been missing for some looks. */
+  #note(nodeId: NodeId, now: readonly NodeSignal[]): void {
+    const known = this.#known.get(nodeId) ?? new Map<string, Known>();
     const codes = new Set(now.map(({ code }) => code));
-    for (const each of known.values()) {
-      each.misses = codes.has(each.code) ? 0 : each.misses + 1;
-      if (each.misses >= MISSES_MAX) known.delete(each.code);
+    for (const [code, each] of known) {
+      each.misses = codes.has(code) ? 0 : each.misses + 1;
+      if (each.misses >= MISSES_MAX) known.delete(code);
     }
-    const actor = `executor ${executor}`;
-    if (fresh.length > 0) {
-      const faults = fresh.map(({ code, severity, detail }): NodeFault => ({ code, severity, detail }));
-      await this.#parts.driver.command({ kind: "reportFaults", nodeId, faults, actor, idempotencyKey: null });
-      for (const { code } of fresh) known.set(code, { code, misses: 0 });
-    }
-    if (known.size > 0) return fresh.length > 0;
-    this.#known.delete(nodeId);
-    return this.#resolve(nodeId, actor);
+    for (const code of codes) if (!known.has(code)) known.set(code, { misses: 0, reportedAt: null });
+    if (known.size > 0) this.#known.set(nodeId, known);
+    else this.#known.delete(nodeId);
   }
 
-  /** A loss ends when the node is back, and faults of other sources end when a person says so. */
-  async #resolve(nodeId: NodeId, actor: string): Promise<boolean> {
-    const open = this.#parts.incidents.fold
-      .incidents()
-      .find(({ failures }) =>
-        failures.some(({ node, backAtMs, isLost }) => node === nodeId && backAtMs === null && !isLost),
-      );
-    if (open === undefined) return false;
-    const own = open.failures.every(
-      ({ backAtMs, codes, isLost }) => backAtMs !== null || (!isLost && codes.every((code) => OWN_CODE.test(code))),
-    );
-    // An incident of several nodes ends with the signals of the last one.
-    const others = open.failures.some(
-      ({ node, backAtMs }) => node !== "" && backAtMs === null && this.#known.has(node),
-    );
-    if (!own || others) return false;
-    const annotation = { kind: "resolve" } as const;
-    await this.#parts.driver.command({
-      kind: "annotateIncident",
-      incident: open.id,
-      annotation,
+  /** Reports new signals, and critical ones whose failure ended although they are still there. Returns whether there were any. */
+  async #report(
+    nodeId: NodeId,
+    {
+      now,
       actor,
-      idempotencyKey: null,
+      failure,
+    }: { readonly now: readonly NodeSignal[]; readonly actor: string; readonly failure: Failure | undefined },
+  ): Promise<boolean> {
+    const known = this.#known.get(nodeId);
+    const due = now.filter(({ code, severity }) => {
+      if (failure?.codes.includes(code) === true) return false;
+      const reportedAt = known?.get(code)?.reportedAt ?? null;
+      return reportedAt === null || (severity === "critical" && this.#look - reportedAt > PATIENCE);
     });
+    if (due.length === 0) return false;
+    const faults = due.map(({ code, severity, detail }): NodeFault => ({ code, severity, detail }));
+    await this.#parts.driver.command({ kind: "reportFaults", nodeId, faults, actor, idempotencyKey: null });
+    for (const { code } of due) known?.set(code, { misses: 0, reportedAt: this.#look });
     return true;
   }
 
-  #of(nodeId: NodeId): Map<string, Known> {
-    const known = this.#known.get(nodeId) ?? new Map<string, Known>();
-    this.#known.set(nodeId, known);
-    return known;
+  /**
+   * A loss ends when the node is back, and faults of other sources end when a person says so. An incident of several nodes
+   * ends with the signals of the last one, if all of them are of this executor.
+   */
+  async #resolve(
+    found: OpenFailure | undefined,
+    {
+      nodes,
+      open,
+      actor,
+    }: { readonly nodes: ReadonlySet<NodeId>; readonly open: ReadonlyMap<string, OpenFailure>; readonly actor: string },
+  ): Promise<boolean> {
+    if (found === undefined || this.#resolvedAt.has(found.incident.id)) return false;
+    const left = found.incident.failures.filter(
+      ({ node, backAtMs }) => open.get(node)?.incident.id === found.incident.id && backAtMs === null,
+    );
+    const haveEnded = left.every(
+      ({ node, isLost, codes }) =>
+        node !== "" &&
+        nodes.has(node) &&
+        !isLost &&
+        codes.length > 0 &&
+        codes.every((code) => OWN_CODE.test(code) && this.#known.get(node)?.has(code) !== true),
+    );
+    // After a start, signals that are missing from the first answers may only be late.
+    if (!haveEnded || this.#look <= MISSES_MAX) return false;
+    this.#resolvedAt.set(found.incident.id, this.#look);
+    const annotation = { kind: "resolve" } as const;
+    const incident = found.incident.id;
+    await this.#parts.driver.command({ kind: "annotateIncident", incident, annotation, actor, idempotencyKey: null });
+    return true;
   }
 }

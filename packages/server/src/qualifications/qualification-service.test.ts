@@ -7,7 +7,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { commandId, nodeId, poolName, siteName } from "@headroom/model";
-import type { Input, Node, Pool, QualificationRule } from "@headroom/model";
+import type { Command, Input, Node, Pool, QualificationRule } from "@headroom/model";
+import type { CommandRequest } from "../driver/driver.ts";
 import { QualificationService } from "./qualification-service.ts";
 
 const by = { commandId: commandId("c1"), actor: "ann", idempotencyKey: null };
@@ -55,6 +56,10 @@ ${script}`,
     const driver = {
       read: async <Result>(read: (engine: Engine) => Result) => read(this.engine),
       observe: (input: Input) => void this.receive(input),
+      command: async (request: CommandRequest) => {
+        this.receive({ ...request, commandId: commandId("c2") } as Command);
+        return { kind: "accepted" } as never;
+      },
     };
     const log = { warn: (message: string) => void this.warnings.push(message) };
     this.service = new QualificationService({ home: this.home, driver, log, nowMs: Date.now });
@@ -115,6 +120,15 @@ ${script}`,
   }
 }
 
+/** Whether the process lives; one that is dead and not yet waited for does not. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
 afterEach(() => {
   for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 });
@@ -172,7 +186,7 @@ describe("qualification of nodes", () => {
     const other = new Bench(passing.replace('"t"', '"other"'));
     const wrong = new Bench(`${passing} process.exitCode = 3;`);
     for (const [bench, detail] of [
-      [late, "did not answer within 1000 ms"],
+      [late, "did not end within 1000 ms"],
       [empty, "the suite printed nothing"],
       [other, "the result lacks t"],
       [wrong, "ended with code 3"],
@@ -182,6 +196,43 @@ describe("qualification of nodes", () => {
       expect(bench.node("n1")?.qualification?.detail).toContain(detail);
       expect(bench.calls()).toHaveLength(2);
     }
+  });
+
+  it("ends the command with its runner, before a further run begins", async () => {
+    const bench = new Bench(
+      `if (calls === 1) { appendFileSync(home + "/pid", String(process.pid)); await new Promise((done) => setTimeout(done, 600_000)); } ${passing}`,
+    );
+    bench.join("n1");
+    await bench.until(() => bench.calls().length === 1);
+    process.kill(bench.runner(), "SIGKILL");
+    await bench.until(() => bench.node("n1")?.qualification === undefined);
+    const pid = Number(readFileSync(path.join(bench.home, "pid"), "utf8"));
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it("lets a node in whose pool loses its rule only when the run has ended", async () => {
+    const bench = new Bench(
+      `appendFileSync(home + "/pid", String(process.pid)); await new Promise((done) => setTimeout(done, 600_000));`,
+    );
+    bench.join("n1");
+    await bench.until(() => bench.calls().length === 1);
+    bench.pool(null);
+    expect(bench.node("n1")?.qualification?.phase).toBe("running");
+    await bench.until(() => bench.node("n1")?.qualification === undefined);
+    const pid = Number(readFileSync(path.join(bench.home, "pid"), "utf8"));
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it("judges by the tests that were declared when the run began", async () => {
+    const bench = new Bench(
+      `while (!existsSync(home + "/go")) await new Promise((done) => setTimeout(done, 20)); ${passing.replace('"t"', '"other"')}`,
+    );
+    bench.join("n1");
+    await bench.until(() => bench.calls().length === 1);
+    rmSync(path.join(bench.home, "qualifications.yaml"));
+    writeFileSync(path.join(bench.home, "go"), "");
+    await bench.until(() => bench.node("n1")?.qualification?.detail !== undefined);
+    expect(bench.node("n1")?.qualification?.detail).toContain("lacks t");
   });
 
   it("names pools whose suite no executor can run", () => {

@@ -6,51 +6,61 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { mayRunSuite, type Engine } from "@headroom/engine";
-import { nodeUse } from "@headroom/explain";
+import type { Engine } from "@headroom/engine";
 import { proofOf } from "@headroom/health";
-import type { NodeId, NodeQualification, Pool, PoolName, QualificationRule } from "@headroom/model";
+import type { NodeQualification, Pool, PoolName, QualificationRule } from "@headroom/model";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
-import { readResults, writeResults, type StoredResult } from "./result-file.ts";
-import { claimRun, endRun, madeAtMs, makeRunFolder, readResult, removeRun, runnerOf } from "./run-folder.ts";
-import type { RunResult } from "./run-folder.ts";
+import { candidatesOf, type Candidate } from "./candidates.ts";
+import { ResultFiles, type StoredResult } from "./result-files.ts";
+import {
+  claimRun,
+  isClaimed,
+  isThere,
+  killRun,
+  makeRunFolder,
+  readRequest,
+  readResult,
+  removeRun,
+  runnerOf,
+  stopRun,
+  type RunResult,
+} from "./run-folder.ts";
 import { readSuites, suiteOf, suitesStamp, type Suite } from "./suite-file.ts";
 
 const TICK_MS = 1_000;
 /** A run without a process may not have been claimed yet for this long. */
 const CLAIM_MS = 15_000;
-/** Time beyond the limit after which the process of a run is ended. It ends its command itself at the limit. */
-const OVERTIME_MS = 30_000;
+/** Time beyond the limit, or from the request to stop, after which everything of a run is killed. */
+const OVERTIME_MS = 20_000;
+/** A node that cannot begin for this long gets an incident. */
+const STUCK_MS = 300_000;
 const FOLDER = "qualifications";
 const PASSED_ON = ["PATH", "HOME", "LANG", "TZ", "SSH_AUTH_SOCK"];
 /** Names of hosts. The first character keeps a name from being an option. */
 const NODE_NAME = /^[A-Za-z0-9][-_.A-Za-z0-9]{0,252}$/;
 const REASON_CHARS_MAX = 300;
+const ACTOR = "qualification";
+/** Code of the fault of a node whose suite cannot begin. It ends when the node qualifies. */
+const CANNOT_BEGIN = "qualification-cannot-begin";
 
 interface SuiteParts {
   readonly home: string;
-  readonly driver: Pick<Driver, "read" | "observe">;
+  readonly driver: Pick<Driver, "read" | "observe" | "command">;
   readonly log: Pick<DriverLog, "warn">;
   readonly nowMs: () => number;
 }
 
-/** A node that has to qualify, and what the service needs to know about it. */
-interface Candidate {
-  readonly nodeId: NodeId;
-  readonly pool: Pick<Pool, "name" | "executor">;
-  readonly rule: QualificationRule;
-  readonly qualification: NodeQualification;
-  /** Whether a run can begin, or go on. */
-  readonly isReady: boolean;
-  readonly suite: Suite | null;
-}
-
 export class QualificationService {
   readonly #parts: SuiteParts;
+  readonly #results: ResultFiles;
   readonly #warned = new Set<string>();
-  #results: Map<string, StoredResult> | null = null;
+  /** By folder of a run: since when this process has known it, and asked it to stop, on a clock that never goes back. */
+  readonly #seenAtMs = new Map<string, number>();
+  readonly #stoppedAtMs = new Map<string, number>();
+  /** By qualification: since when it cannot begin; `null`: that is reported. */
+  readonly #stuckSinceMs = new Map<number, number | null>();
   #suites: ReturnType<typeof readSuites> = [];
   #stamp: string | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -58,6 +68,7 @@ export class QualificationService {
 
   constructor(parts: SuiteParts) {
     this.#parts = parts;
+    this.#results = new ResultFiles(parts.home);
   }
 
   start(): void {
@@ -85,7 +96,7 @@ export class QualificationService {
 
   /** The newest result of a node; `null`: there is none. */
   resultOf(node: string): StoredResult | null {
-    return this.#known().get(node) ?? null;
+    return this.#results.of(node);
   }
 
   async look(): Promise<void> {
@@ -93,14 +104,31 @@ export class QualificationService {
     this.#isLooking = true;
     try {
       this.#readFile();
-      const candidates = await this.#parts.driver.read((engine) => candidatesOf(engine, this.#suites));
-      for (const each of candidates) if (each.qualification.phase === "running") await this.#follow(each);
-      await this.#beginRuns(candidates);
-      this.#removeOthers(candidates);
+      const { candidates, nodes } = await this.#parts.driver.read((engine) => ({
+        candidates: candidatesOf(engine, this.#suites),
+        nodes: new Set<string>(engine.state.nodes.keys()),
+      }));
+      await this.#results.read(nodes);
+      await this.#results.keepOnly(nodes);
+      const busy = this.#endOthers(candidates);
+      for (const each of candidates)
+        if (each.qualification.phase === "running" && !busy.has(each.nodeId))
+          await this.#tried(each, () => this.#follow(each));
+      await this.#beginRuns(candidates, busy);
     } catch (error) {
       this.#warn(`Qualifications were not looked at: ${messageOf(error)}`);
     } finally {
       this.#isLooking = false;
+    }
+  }
+
+  /** A failure for one node does not keep the others from qualifying. */
+  async #tried({ nodeId, qualification }: Candidate, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#warn(`The suite of node ${nodeId} cannot go on: ${messageOf(error)}`);
+      await this.#stuck(qualification, nodeId, messageOf(error));
     }
   }
 
@@ -117,66 +145,104 @@ export class QualificationService {
     }
   }
 
-  async #beginRuns(candidates: readonly Candidate[]): Promise<void> {
+  /** `busy`: nodes on which something of an earlier run may still live. */
+  async #beginRuns(candidates: readonly Candidate[], busy: ReadonlySet<string>): Promise<void> {
     const running = new Map<PoolName, number>();
     for (const { pool, qualification } of candidates)
-      if (qualification.phase === "running") running.set(pool.name, (running.get(pool.name) ?? 0) + 1);
-    for (const { nodeId, pool, rule, qualification, isReady, suite } of candidates) {
-      const count = running.get(pool.name) ?? 0;
-      if (qualification.phase !== "waiting" || !isReady || count >= rule.atOnce) continue;
-      if (suite === null || !NODE_NAME.test(nodeId)) {
+      if (qualification.phase === "running") running.set(pool, (running.get(pool) ?? 0) + 1);
+    const waiting = new Set<number>();
+    for (const candidate of candidates) {
+      const { nodeId, pool, rule, qualification, state, suite, name } = candidate;
+      const { id, run, phase } = qualification;
+      if (phase === "waiting") waiting.add(id);
+      const count = running.get(pool) ?? 0;
+      if (phase !== "waiting" || rule === null || state !== "ready" || busy.has(nodeId)) continue;
+      if (suite === null || !NODE_NAME.test(name)) {
+        const why =
+          suite === null ? `the suite ${rule.suite} is not declared for pool ${pool}` : "its name is no name of a host";
         this.#warn(
-          `Node ${nodeId} waits for the suite ${rule.suite} of pool ${pool.name}. Declare it in qualifications.yaml, for nodes with names of hosts.`,
+          `Node ${nodeId} cannot qualify: ${why}. Correct qualifications.yaml (docs/how-to/qualify-nodes.md).`,
         );
+        await this.#stuck(qualification, nodeId, why);
         continue;
       }
-      running.set(pool.name, count + 1);
-      const { id, run } = qualification;
-      const expectedMs = this.#expectedMs(pool.name, rule);
+      if (count >= rule.atOnce) continue;
+      running.set(pool, count + 1);
+      const expectedMs = this.#expectedMs(pool, rule);
       // The run is recorded before its process starts: the next look finds it in the state, and starts it.
       await this.#parts.driver.observe({ kind: "qualificationStarted", nodeId, id, run: run + 1, expectedMs });
     }
+    for (const id of this.#stuckSinceMs.keys()) if (!waiting.has(id)) this.#stuckSinceMs.delete(id);
+  }
+
+  /** Reports a critical fault of a node whose suite cannot begin for some minutes. */
+  async #stuck({ id }: NodeQualification, nodeId: Candidate["nodeId"], why: string): Promise<void> {
+    const sinceMs = this.#stuckSinceMs.get(id);
+    if (sinceMs === undefined) this.#stuckSinceMs.set(id, performance.now());
+    if (sinceMs === undefined || sinceMs === null || performance.now() - sinceMs < STUCK_MS) return;
+    this.#stuckSinceMs.set(id, null);
+    const faults = [{ code: CANNOT_BEGIN, severity: "critical", detail: plain(why) }] as const;
+    await this.#parts.driver.command({ kind: "reportFaults", nodeId, faults, actor: ACTOR, idempotencyKey: null });
   }
 
   /** Starts a recorded run that has no folder, or reports what became of it. */
   async #follow(candidate: Candidate): Promise<void> {
-    const { nodeId, qualification, rule, suite, isReady } = candidate;
+    const { qualification, rule, state, suite } = candidate;
+    if (state === "silent") return;
     const folder = this.#folderOf(qualification);
-    const sinceMs = madeAtMs(folder);
-    const elapsedMs = Math.max(0, this.#parts.nowMs() - (sinceMs ?? 0));
-    if (!isReady) {
-      endRun(folder);
-      return this.#report(candidate, { isPassed: false, detail: "the node was drained, lost or is leaving" }, 0);
+    const result = await readResult(folder);
+    // The process ends itself after it has written the result, with everything in its group.
+    if (result !== null) {
+      if (runnerOf(folder) !== null && !this.#isOver(folder, OVERTIME_MS)) return;
+      killRun(folder);
+      await this.#judge(candidate, result);
+      return;
     }
-    const result = readResult(folder);
-    if (result !== null) return this.#judge(candidate, result);
-    if (sinceMs === null) {
-      if (suite === null) return this.#report(candidate, { isPassed: false, detail: "the suite is not declared" }, 0);
-      return this.#start(folder, { nodeId, suite, limitMs: rule.limitMs });
+    if (!isThere(folder)) {
+      if (rule === null || state === "stop")
+        await this.#report(candidate, "the node was drained, lost or is leaving", 0);
+      else if (suite === null) await this.#report(candidate, "the suite is not declared", 0);
+      else this.#start(folder, candidate, { suite, limitMs: rule.limitMs });
+      return;
     }
-    if (runnerOf(folder) !== null) {
-      if (elapsedMs <= rule.limitMs + OVERTIME_MS) return undefined;
-      endRun(folder);
-      return this.#report(candidate, { isPassed: false, detail: "the suite took longer than its limit" }, elapsedMs);
-    }
-    if (elapsedMs <= CLAIM_MS && qualification.run > 0 && !claimedBefore(folder)) return undefined;
-    // A process that starts later finds the claim, and does nothing.
-    claimRun(folder);
-    const late = readResult(folder);
-    if (late !== null) return this.#judge(candidate, late);
-    return this.#report(candidate, { isPassed: false, detail: "the suite was cut: its process is gone" }, elapsedMs);
+    const isAlive = runnerOf(folder) !== null;
+    if (isAlive && state === "stop") return void this.#stop(folder);
+    const limitMs = readRequest(folder)?.limitMs ?? 0;
+    if (isAlive && !this.#isOver(folder, limitMs + OVERTIME_MS)) return;
+    if (!isAlive && !isClaimed(folder) && !this.#isOver(folder, CLAIM_MS)) return;
+    // A process that starts later finds the claim, and does nothing. Processes that the dead one left behind are ended first.
+    if (!claimRun(folder)) killRun(folder);
+    const why = isAlive ? "the suite took longer than its limit" : "the suite was cut: its process is gone";
+    await this.#report(candidate, state === "stop" ? "the node was drained, lost or is leaving" : why, 0);
+  }
+
+  /** Asks the process to stop, and kills everything of the run if it does not. */
+  #stop(folder: string): void {
+    const sinceMs = this.#stoppedAtMs.get(folder);
+    if (sinceMs === undefined) {
+      this.#stoppedAtMs.set(folder, performance.now());
+      stopRun(folder);
+    } else if (performance.now() - sinceMs > OVERTIME_MS) killRun(folder);
+  }
+
+  /** Whether this process has known the run for longer. Clocks of the machine can be set back. */
+  #isOver(folder: string, afterMs: number): boolean {
+    const sinceMs = this.#seenAtMs.get(folder);
+    if (sinceMs === undefined) this.#seenAtMs.set(folder, performance.now());
+    return sinceMs !== undefined && performance.now() - sinceMs > afterMs;
   }
 
   #start(
     folder: string,
-    { nodeId, suite, limitMs }: { readonly nodeId: NodeId; readonly suite: Suite; readonly limitMs: number },
+    { nodeId, name }: Pick<Candidate, "nodeId" | "name">,
+    { suite, limitMs }: { readonly suite: Suite; readonly limitMs: number },
   ): void {
-    const words = suite.command.map((word) => word.replaceAll("{node}", nodeId));
-    const passedOn = PASSED_ON.flatMap((name) =>
-      process.env[name] === undefined ? [] : [[name, process.env[name]] as const],
+    const words = suite.command.map((word) => word.replaceAll("{node}", nodeId).replaceAll("{name}", name));
+    const passedOn = PASSED_ON.flatMap((each) =>
+      process.env[each] === undefined ? [] : [[each, process.env[each]] as const],
     );
     const env = { ...Object.fromEntries(passedOn), ...suite.env, HEADROOM_NODE: nodeId };
-    if (!makeRunFolder(folder, { words, env, limitMs })) return;
+    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, tests: suite.tests })) return;
     const program = fileURLToPath(new URL("suite-runner.ts", import.meta.url));
     const child = spawn(process.execPath, [program, folder], { detached: true, stdio: "ignore" });
     // A process that cannot start leaves a run without a claim, which counts as cut.
@@ -184,75 +250,71 @@ export class QualificationService {
     child.unref();
   }
 
-  async #judge(candidate: Candidate, result: RunResult): Promise<void> {
-    const { nodeId, pool, rule, suite } = candidate;
-    const { code, stdout, stderr, problem, durationMs } = result;
-    if (problem !== null) return this.#report(candidate, { isPassed: false, detail: plain(problem) }, durationMs);
-    const peers = [...this.#known().values()].filter(
-      (each) => each.isPassed && each.node !== nodeId && each.pool === pool.name && each.suite === rule.suite,
-    );
-    const proof = proofOf({
-      node: nodeId,
-      text: stdout,
-      required: suite?.tests ?? [],
-      peers: peers.flatMap(({ measurements }) => measurements),
-    });
+  async #judge(candidate: Candidate, { code, stdout, stderr, problem, durationMs }: RunResult): Promise<void> {
+    const { nodeId, pool, qualification } = candidate;
+    const { suite } = qualification;
+    if (problem !== null) return this.#report(candidate, plain(problem), durationMs);
+    const peers = this.#results.passed(pool, suite).filter(({ node }) => node !== nodeId);
+    const required = readRequest(this.#folderOf(qualification))?.tests;
+    if (required === undefined) return this.#report(candidate, "the request of the run is not readable", durationMs);
+    const proof = proofOf({ node: nodeId, text: stdout, required, peers: peers.flatMap((each) => each.measurements) });
     const failure = code === 0 ? "" : `the suite ended with code ${code}: ${plain(stderr)}; `;
     const isPassed = code === 0 && proof.isPassed;
     const detail = plain(`${failure}${proof.detail}`);
-    await this.#keep(candidate, { ...proof, isPassed, detail, durationMs });
-    return this.#report(candidate, { isPassed, detail }, durationMs);
+    // The result is stored before the report: a crash between both judges the same result again.
+    const stored = { node: nodeId, pool, suite, atMs: this.#parts.nowMs(), durationMs, isPassed, detail };
+    await this.#results.keep({ ...stored, measurements: proof.measurements });
+    const { id, run } = qualification;
+    await this.#parts.driver.observe({ kind: "qualificationEnded", nodeId, id, run, isPassed, detail, durationMs });
   }
 
-  /** The result is stored before the report: a crash between both judges the same result again. */
-  async #keep(
-    { nodeId: node, pool, rule: { suite } }: Candidate,
-    result: Pick<StoredResult, "isPassed" | "detail" | "measurements" | "durationMs">,
-  ): Promise<void> {
-    const known = this.#known();
-    const present = await this.#parts.driver.read(({ state }) => new Set<string>(state.nodes.keys()));
-    for (const each of known.keys()) if (!present.has(each)) known.delete(each);
-    known.set(node, { ...result, node, pool: pool.name, suite, atMs: this.#parts.nowMs() });
-    writeResults(this.#parts.home, known.values());
-  }
-
-  async #report(
-    { nodeId, qualification: { id, run } }: Candidate,
-    { isPassed, detail }: { readonly isPassed: boolean; readonly detail: string },
-    durationMs: number,
-  ): Promise<void> {
-    const report = { nodeId, id, run, isPassed, detail, durationMs: Math.round(durationMs) };
+  /** Reports a run that proved nothing. */
+  async #report({ nodeId, qualification }: Candidate, detail: string, durationMs: number): Promise<void> {
+    const { id, run } = qualification;
+    const report = { nodeId, id, run, isPassed: false, detail, durationMs };
     await this.#parts.driver.observe({ kind: "qualificationEnded", ...report });
   }
 
   /** The middle of the durations with which nodes of the pool passed; the limit, if none did. */
   #expectedMs(pool: string, { suite, limitMs }: QualificationRule): number {
-    const known = [...this.#known().values()]
-      .filter((each) => each.isPassed && each.pool === pool && each.suite === suite)
+    const known = this.#results
+      .passed(pool, suite)
       .map(({ durationMs }) => durationMs)
       .toSorted((left, right) => left - right);
     return Math.min(limitMs, Math.round(known[known.length >> 1] ?? limitMs));
   }
 
-  /** Removes folders of runs that are over. Their processes, if they live, belong to nodes that have left. */
-  #removeOthers(candidates: readonly Candidate[]): void {
+  /** Ends runs that are over, of which nothing may live beside a further one. Returns the nodes where something does. */
+  #endOthers(candidates: readonly Candidate[]): ReadonlySet<string> {
     const parent = path.join(this.#parts.home, FOLDER);
-    const present = new Set(candidates.map(({ qualification }) => path.basename(this.#folderOf(qualification))));
+    const present = new Set(
+      candidates
+        .filter(({ qualification }) => qualification.phase === "running")
+        .map(({ qualification }) => path.basename(this.#folderOf(qualification))),
+    );
     mkdirSync(parent, { recursive: true, mode: 0o700 });
+    const busy = new Set<string>();
     for (const name of readdirSync(parent)) {
       if (present.has(name)) continue;
-      endRun(path.join(parent, name));
-      removeRun(path.join(parent, name));
+      const folder = path.join(parent, name);
+      const node = readRequest(folder)?.nodeId;
+      // A process without a claim yet finds this one.
+      claimRun(folder);
+      if (runnerOf(folder) === null) {
+        killRun(folder);
+        removeRun(folder);
+        this.#seenAtMs.delete(folder);
+        this.#stoppedAtMs.delete(folder);
+      } else {
+        this.#stop(folder);
+        if (node !== undefined) busy.add(node);
+      }
     }
+    return busy;
   }
 
   #folderOf({ id, run }: NodeQualification): string {
     return path.join(this.#parts.home, FOLDER, `${id}-${run}`);
-  }
-
-  #known(): Map<string, StoredResult> {
-    this.#results ??= readResults(this.#parts.home);
-    return this.#results;
   }
 
   #warn(message: string): void {
@@ -261,29 +323,6 @@ export class QualificationService {
     this.#parts.log.warn(message);
   }
 }
-
-/** Nodes in the order in which they joined. */
-function candidatesOf(engine: Engine, suites: ReturnType<typeof readSuites>): readonly Candidate[] {
-  const { nodes, pools } = engine.state;
-  const candidates: Candidate[] = [];
-  for (const node of nodes.values()) {
-    const { qualification } = node;
-    const pool = pools.get(node.pool);
-    if (qualification === undefined || pool?.qualification === undefined) continue;
-    const isEmpty = nodeUse(engine, node.id).attempts.length === 0;
-    candidates.push({
-      nodeId: node.id,
-      pool,
-      rule: pool.qualification,
-      qualification,
-      isReady: mayRunSuite(node) && (isEmpty || qualification.phase === "running"),
-      suite: suiteOf(suites, engine.state, pool, qualification.suite),
-    });
-  }
-  return candidates;
-}
-
-const claimedBefore = (folder: string): boolean => madeAtMs(path.join(folder, "claim.json")) !== null;
 
 /** Text of a command without control characters, shortened. */
 const plain = (text: string): string =>

@@ -1,11 +1,15 @@
 /** The folder of one run of a suite: its request, the claim of the process that runs it, and its result. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 
 export interface RunRequest {
+  readonly nodeId: string;
   readonly words: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly limitMs: number;
+  /** Tests that must be in the result, as they were declared when the run began. */
+  readonly tests: readonly string[];
 }
 
 export interface RunResult {
@@ -23,19 +27,29 @@ interface Claim {
   readonly startTicks: string;
 }
 
-/** Text of a result that is read. */
-const RESULT_BYTES_MAX = 64 << 20;
+/** A result holds at most 1 MiB of output, whose control characters are escaped. */
+const RESULT_BYTES_MAX = 8 << 20;
 
-/** Makes the folder with its request. False: it exists, so the run has begun before. */
+/** Makes the folder with its request. False: it exists, so the run has begun before. Throws for other errors. */
 export function makeRunFolder(folder: string, request: RunRequest): boolean {
   mkdirSync(path.dirname(folder), { recursive: true, mode: 0o700 });
   try {
     mkdirSync(folder, { mode: 0o700 });
-  } catch {
-    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
   writeFileSync(path.join(folder, "request.json"), JSON.stringify(request), { mode: 0o600, flush: true });
   return true;
+}
+
+/** `null`: there is none, because the process died before it was written. */
+export function readRequest(folder: string): RunRequest | null {
+  try {
+    return JSON.parse(readFileSync(path.join(folder, "request.json"), "utf8")) as RunRequest;
+  } catch {
+    return null;
+  }
 }
 
 /** Claims the run for this process. False: another process has claimed it. */
@@ -49,14 +63,30 @@ export function claimRun(folder: string): boolean {
   }
 }
 
+export const isClaimed = (folder: string): boolean => isThere(path.join(folder, "claim.json"));
+
 /** The process that claimed the run, if it still lives. */
 export function runnerOf(folder: string): number | null {
-  try {
-    const { pid, startTicks } = JSON.parse(readFileSync(path.join(folder, "claim.json"), "utf8")) as Claim;
-    return pid !== process.pid && startTicks !== "" && startTicksOf(pid) === startTicks ? pid : null;
-  } catch {
-    return null;
-  }
+  const claim = readClaim(folder);
+  if (claim === null || claim.pid === process.pid) return null;
+  return startTicksOf(claim.pid) === claim.startTicks ? claim.pid : null;
+}
+
+/** Asks the process of a run to end its command. It writes a result and ends. */
+export function stopRun(folder: string): void {
+  const pid = runnerOf(folder);
+  if (pid !== null) signal(pid, "SIGTERM");
+}
+
+/**
+ * Ends everything in the process group of the run. The id of the group is no id of another process while the group exists,
+ * so a process of that id with another start means that the group is gone.
+ */
+export function killRun(folder: string): void {
+  const claim = readClaim(folder);
+  if (claim === null || claim.pid === process.pid || claim.startTicks === "") return;
+  const present = startTicksOf(claim.pid);
+  if (present === null || present === claim.startTicks) signal(-claim.pid, "SIGKILL");
 }
 
 export function writeResult(folder: string, result: RunResult): void {
@@ -66,47 +96,44 @@ export function writeResult(folder: string, result: RunResult): void {
 }
 
 /** `null`: there is none, or it is not readable. */
-export function readResult(folder: string): RunResult | null {
+export async function readResult(folder: string): Promise<RunResult | null> {
   const file = path.join(folder, "result.json");
   try {
-    if (!existsSync(file) || statSync(file).size > RESULT_BYTES_MAX) return null;
-    return JSON.parse(readFileSync(file, "utf8")) as RunResult;
+    if ((await stat(file)).size > RESULT_BYTES_MAX) return null;
+    return JSON.parse(await readFile(file, "utf8")) as RunResult;
   } catch {
     return null;
   }
 }
 
-/** Instant of the folder in ms; `null`: there is no folder. */
-export const madeAtMs = (folder: string): number | null => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? null;
-
-/** Ends the process of a run with what it started. */
-export function endRun(folder: string): void {
-  const pid = runnerOf(folder);
-  if (pid === null) return;
-  for (const each of [pid, ...childrenOf(pid)])
-    try {
-      process.kill(-each, "SIGKILL");
-    } catch {
-      // The process has just ended.
-    }
-}
+export const isThere = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined;
 
 export const removeRun = (folder: string): void => rmSync(folder, { recursive: true, force: true });
+
+function readClaim(folder: string): Claim | null {
+  try {
+    return JSON.parse(readFileSync(path.join(folder, "claim.json"), "utf8")) as Claim;
+  } catch {
+    return null;
+  }
+}
+
+function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // The process has just ended.
+  }
+}
 
 function startTicksOf(pid: number): string | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name of the program may contain spaces and brackets; field 22 counts from after its last bracket.
-    return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    // A dead process keeps its entry until its parent has read its exit.
+    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
   } catch {
     return null;
-  }
-}
-
-function childrenOf(pid: number): readonly number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
   }
 }

@@ -19,12 +19,12 @@ const suite = z.strictObject({
   kind: z.literal("suite"),
   name: z.enum(QUALIFICATION_SUITES),
   pools: z.array(z.string().min(1)).min(1).max(1_000),
-  /** Words of the command that runs the suite on `{node}` and prints its result. No shell reads them. */
+  /** Words of the command that runs the suite on `{node}`, `{name}` at its cluster, and prints the result. No shell reads them. */
   command: z
     .array(z.string().min(1))
     .min(1)
     .max(64)
-    .refine((words) => words.some((word) => word.includes("{node}")), "one word must contain {node}"),
+    .refine((words) => words.some((word) => /\{(?:node|name)\}/.test(word)), "one word must contain {node} or {name}"),
   /** Tests that must be in the result. */
   tests: z.array(z.string().min(1).max(300)).max(1_000).default([]),
   env: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).default({}),

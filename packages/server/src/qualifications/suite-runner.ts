@@ -1,27 +1,69 @@
 /**
  * Runs one suite, as a process of its own that outlives the control plane: a restart finds its result, or that it still
- * runs. The folder of the run is claimed by exclusive create, so that a run is never made twice. Argument: the folder.
+ * runs. The folder of the run is claimed by exclusive create, so that a run is never made twice. The command is in the
+ * process group of this process, which ends with it: nothing of a run is left beside the work that follows. Argument: the folder.
  */
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { runCommand } from "@headroom/platform";
 import { claimRun, writeResult } from "./run-folder.ts";
 import type { RunRequest, RunResult } from "./run-folder.ts";
 
-const OUTPUT_BYTES_MAX = 4 << 20;
+const OUTPUT_BYTES_MAX = 1 << 20;
+const COMPLAINT_CHARS_MAX = 4_096;
+/** Time from SIGTERM, which srun, ssh and kubectl pass on, to SIGKILL. */
+const GRACE_MS = 5_000;
 
 const folder = process.argv[2] ?? "";
-const { words, env, limitMs } = JSON.parse(readFileSync(path.join(folder, "request.json"), "utf8")) as RunRequest;
-if (claimRun(folder)) writeResult(folder, await run());
+const request = JSON.parse(readFileSync(path.join(folder, "request.json"), "utf8")) as RunRequest;
+if (claimRun(folder)) {
+  const result = await run(request);
+  writeResult(folder, result);
+  // Processes that the command left behind are in this group.
+  process.kill(-process.pid, "SIGKILL");
+}
 
-async function run(): Promise<RunResult> {
-  const begin = Date.now();
+function run({ words, env, limitMs }: RunRequest): Promise<RunResult> {
+  const begin = performance.now();
   const [file = "", ...rest] = words;
-  try {
-    const output = await runCommand(file, rest, { timeoutMs: limitMs, outputMaxBytes: OUTPUT_BYTES_MAX, env });
-    return { ...output, problem: null, durationMs: Math.max(0, Date.now() - begin) };
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    return { code: -1, stdout: "", stderr: "", problem, durationMs: Math.max(0, Date.now() - begin) };
-  }
+  return new Promise((resolve) => {
+    const child = spawn(file, rest, { stdio: ["ignore", "pipe", "pipe"], env, cwd: "/" });
+    const pieces: Buffer[] = [];
+    let size = 0;
+    let stderr = "";
+    let problem: string | null = null;
+    let killer: NodeJS.Timeout | undefined;
+    const end = (why: string): void => {
+      if (problem !== null) return;
+      problem = why;
+      child.kill("SIGTERM");
+      killer = setTimeout(() => {
+        child.kill("SIGKILL");
+        // A process that holds the pipes keeps the command from closing.
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, GRACE_MS);
+    };
+    const limit = setTimeout(() => end(`the suite did not end within ${limitMs} ms`), limitMs);
+    process.on("SIGTERM", () => end("the suite was stopped"));
+    child.stdout.on("data", (piece: Buffer) => {
+      size += piece.length;
+      if (size > OUTPUT_BYTES_MAX) end(`the suite printed more than ${OUTPUT_BYTES_MAX} bytes`);
+      else pieces.push(piece);
+    });
+    child.stderr.on("data", (piece: Buffer) => {
+      if (stderr.length < COMPLAINT_CHARS_MAX) stderr += piece.toString("utf8");
+    });
+    const done = (code: number, why: string | null): void => {
+      clearTimeout(limit);
+      clearTimeout(killer);
+      const stdout = Buffer.concat(pieces).toString("utf8");
+      const durationMs = Math.max(0, Math.round(performance.now() - begin));
+      resolve({ code, stdout, stderr: stderr.slice(0, COMPLAINT_CHARS_MAX), problem: problem ?? why, durationMs });
+    };
+    child.once("error", (error) => done(-1, `the suite cannot be started: ${error.message}`));
+    child.once("close", (code, signal) =>
+      done(code ?? -1, code === null ? `the suite was ended by ${String(signal)}` : null),
+    );
+  });
 }

@@ -50,13 +50,14 @@ export class SimulatedQualifications {
   /** Looks at the events of a batch. Without nodes that have to qualify, it costs a comparison of each event's kind. */
   heed(events: readonly Event[], nowMs: number): void {
     this.#nowMs = nowMs;
+    if (this.#runs.length > 0) this.#runs = this.#runs.filter((run) => this.#isCurrent(run));
     for (const { kind } of events) if (kind === "nodeQualificationRequired") this.#mayWait = true;
     if (this.#mayWait) this.#begin(nowMs);
   }
 
   /** Inputs that are due, and removes them. */
   take(nowMs: number): readonly Input[] {
-    if (!this.#mayWait) return NONE;
+    if (this.#runs.length === 0 && this.#beginning.length === 0) return NONE;
     const due = this.#runs.filter(({ endsAtMs }) => endsAtMs <= nowMs);
     const begun = this.#beginning;
     if (due.length + begun.length === 0) return NONE;
@@ -68,6 +69,12 @@ export class SimulatedQualifications {
       return { kind: "qualificationEnded", nodeId, id, run, isPassed: true, detail: "", durationMs };
     });
     return [...ended, ...begun];
+  }
+
+  /** Whether the node still runs this run of its suite: it may have left the fleet, or has to begin again. */
+  #isCurrent({ nodeId, id, run }: Run): boolean {
+    const qualification = this.#engine.state.nodes.get(nodeId)?.qualification;
+    return qualification?.id === id && qualification.run === run && qualification.phase === "running";
   }
 
   /** Chooses the nodes on which the suite begins next, in the order in which they joined. */

@@ -47,16 +47,18 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
           </>
         )}
       </p>
-      {qualification?.detail === undefined ? null : <p className="text-ink-2">Last run: {qualification.detail}</p>}
+      {qualification?.detail === undefined ? null : (
+        <p className="break-words text-ink-2">Last run: {qualification.detail}</p>
+      )}
       {result === null ? null : (
-        <p className="text-ink-2">
+        <p className="break-words text-ink-2">
           {result.isPassed ? "Passed" : "Did not pass"} {result.suite} at <Moment atMs={result.atMs} />: {result.detail}
         </p>
       )}
       {result === null || result.measurements.length === 0 ? null : (
-        <ul className="pt-1 text-ink-2">
-          {result.measurements.slice(0, SHOWN_MAX).map(({ test, value, unit, verdict }) => (
-            <li key={test}>
+        <ul className="break-words pt-1 text-ink-2">
+          {result.measurements.slice(0, SHOWN_MAX).map(({ test, value, unit, verdict }, at) => (
+            <li key={`${at} ${test}`}>
               {test}: {value === null ? (verdict ?? "no figure") : `${value} ${unit ?? ""}`}
             </li>
           ))}

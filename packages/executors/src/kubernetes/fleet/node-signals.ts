@@ -3,7 +3,7 @@
  * (github.com/kubernetes/node-problem-detector, config/), and any others by their names.
  */
 import type { NodeId } from "@headroom/model";
-import { NODE_SIGNALS_MAX, SIGNALS_MAX, clusterText, signalCode, type NodeSignal } from "../../node-signals.ts";
+import { NODE_SIGNALS_MAX, clusterText, signalCode, type NodeSignal } from "../../node-signals.ts";
 import type { KubernetesNode } from "../api/objects.ts";
 
 interface Known {
@@ -34,7 +34,6 @@ export function kubernetesSignals(
 ): readonly NodeSignal[] {
   const signals: NodeSignal[] = [];
   for (const node of nodes) {
-    if (signals.length >= SIGNALS_MAX) break;
     const nodeId = nodeIdOf(node.metadata.name);
     signals.push(
       ...signalsOf(node)
@@ -42,7 +41,7 @@ export function kubernetesSignals(
         .map((each) => ({ ...each, nodeId })),
     );
   }
-  return signals.slice(0, SIGNALS_MAX);
+  return signals;
 }
 
 function signalsOf({ spec, status }: KubernetesNode): readonly Omit<NodeSignal, "nodeId">[] {

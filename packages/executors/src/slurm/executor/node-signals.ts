@@ -1,6 +1,6 @@
 /** States of Slurm's nodes as signals. slurm.schedmd.com/scontrol.html#SECTION_NODES names the states. */
 import type { NodeId } from "@headroom/model";
-import { SIGNALS_MAX, clusterText, type NodeSignal } from "../../node-signals.ts";
+import { clusterText, type NodeSignal } from "../../node-signals.ts";
 import type { NodeRow } from "../reading/rows.ts";
 
 interface Rule {
@@ -10,10 +10,10 @@ interface Rule {
   readonly action: string;
 }
 
-/** The first rule that holds names the node's state. States of power saving and planned use are no signals. */
+/** The first rule that holds names the node's state. States of power saving are no signals; CLOUD and PLANNED are flags beside a state. */
 const rules: readonly Rule[] = [
   {
-    words: /\b(?:powered_down|powering_down|powering_up|power_down|power_up|future|planned|cloud)\b/,
+    words: /\b(?:powered_down|powering_down|powering_up|power_down|power_up|future)\b/,
     code: "",
     severity: "info",
     action: "",
@@ -56,13 +56,11 @@ export function slurmSignals(
   rows: readonly Pick<NodeRow, "name" | "state" | "reason">[],
   nodeIdOf: (name: string) => NodeId,
 ): readonly NodeSignal[] {
-  return rows
-    .flatMap(({ name, state, reason }): readonly NodeSignal[] => {
-      const text = (state ?? "").toLowerCase();
-      const rule = rules.find(({ words }) => words.test(text));
-      if (rule === undefined || rule.code === "") return [];
-      const { code, severity, action } = rule;
-      return [{ nodeId: nodeIdOf(name), code, severity, detail: `${clusterText(text, reason)}; ${action}` }];
-    })
-    .slice(0, SIGNALS_MAX);
+  return rows.flatMap(({ name, state, reason }): readonly NodeSignal[] => {
+    const text = (state ?? "").toLowerCase();
+    const rule = rules.find(({ words }) => words.test(text));
+    if (rule === undefined || rule.code === "") return [];
+    const { code, severity, action } = rule;
+    return [{ nodeId: nodeIdOf(name), code, severity, detail: `${clusterText(text, reason)}; ${action}` }];
+  });
 }

@@ -1,0 +1,84 @@
+/** The newest result of the suite on each node, one file for each in the state directory: other nodes are compared with them. */
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Measurement } from "@headroom/health";
+import type { QualificationSuite } from "@headroom/model";
+
+const FOLDER = "qualification-results";
+const MEASUREMENTS_MAX = 200;
+const FILE_BYTES_MAX = 1 << 20;
+/** Names of nodes can be too long for names of files, so these are digests. */
+const NAME_CHARS = 32;
+
+export interface StoredResult {
+  readonly node: string;
+  readonly pool: string;
+  readonly suite: QualificationSuite;
+  readonly atMs: number;
+  readonly durationMs: number;
+  readonly isPassed: boolean;
+  readonly detail: string;
+  readonly measurements: readonly Measurement[];
+}
+
+export class ResultFiles {
+  readonly #folder: string;
+  readonly #known = new Map<string, StoredResult>();
+  #reading: Promise<void> | null = null;
+
+  constructor(home: string) {
+    this.#folder = path.join(home, FOLDER);
+  }
+
+  /** Reads the files, once. An unreadable one counts as none: nodes are then compared with those that follow. */
+  async read(nodes: ReadonlySet<string>): Promise<void> {
+    this.#reading ??= this.#read(nodes);
+    await this.#reading;
+  }
+
+  of(node: string): StoredResult | null {
+    return this.#known.get(node) ?? null;
+  }
+
+  /** Results with which nodes of the pool passed the suite. */
+  passed(pool: string, suite: QualificationSuite): readonly StoredResult[] {
+    return [...this.#known.values()].filter((each) => each.isPassed && each.pool === pool && each.suite === suite);
+  }
+
+  async keep(result: StoredResult): Promise<void> {
+    const kept = { ...result, measurements: result.measurements.slice(0, MEASUREMENTS_MAX) };
+    this.#known.set(result.node, kept);
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const file = this.#fileOf(result.node);
+    await writeFile(`${file}.draft`, JSON.stringify(kept), { mode: 0o600 });
+    await rename(`${file}.draft`, file);
+  }
+
+  /** Forgets nodes that have left the fleet. */
+  async keepOnly(nodes: ReadonlySet<string>): Promise<void> {
+    for (const node of this.#known.keys()) {
+      if (nodes.has(node)) continue;
+      this.#known.delete(node);
+      await rm(this.#fileOf(node), { force: true });
+    }
+  }
+
+  async #read(nodes: ReadonlySet<string>): Promise<void> {
+    for (const name of await readdir(this.#folder).catch((): string[] => [])) {
+      const file = path.join(this.#folder, name);
+      try {
+        if (!name.endsWith(".json") || (await stat(file)).size > FILE_BYTES_MAX) continue;
+        const result = JSON.parse(await readFile(file, "utf8")) as StoredResult;
+        if (nodes.has(result.node)) this.#known.set(result.node, result);
+        else await rm(file, { force: true });
+      } catch {
+        // The next result of the node replaces the file.
+      }
+    }
+  }
+
+  #fileOf(node: string): string {
+    return path.join(this.#folder, `${createHash("sha256").update(node).digest("hex").slice(0, NAME_CHARS)}.json`);
+  }
+}
