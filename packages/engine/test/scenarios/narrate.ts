@@ -136,7 +136,7 @@ export class Narrator {
       .join(" ")
       .replace("attemptEnded workersLeft joinFailed nominationWithdrawn foreignUseChanged policySet", "roomFreed")
       .replace(
-        "nodeJoined nodeChanged nodeRelabelled nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased executorReturned executorDeclared poolDefined",
+        "nodeJoined nodeChanged nodeRelabelled nodeReturned nodeResumed nodeQualificationEnded nodeRemovalCancelled hotSpareReleased executorReturned executorDeclared poolDefined",
         "fleetGrows",
       );
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;

@@ -16,6 +16,7 @@ import type {
   LogChunk,
   LogRequest,
   NodeReadings,
+  NodeSignal,
 } from "@headroom/executors";
 import { OperationalError } from "@headroom/platform";
 import type { CacheReport } from "@headroom/stores";
@@ -128,6 +129,10 @@ export class RetainingExecutor
 
   async passDrains(nodes: readonly NodeId[]): Promise<void> {
     await this.#inner.passDrains?.(nodes);
+  }
+
+  nodeSignals(): readonly NodeSignal[] | null {
+    return this.#inner.nodeSignals?.() ?? null;
   }
 
   async readAccelerators(): Promise<readonly NodeReadings[]> {
