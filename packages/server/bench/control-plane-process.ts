@@ -32,6 +32,7 @@ import { MetricSourceService } from "../src/metric-sources/metric-source-service
 import { MetricTriggers } from "../src/metric-sources/metric-triggers.ts";
 import { ProvisionerService } from "../src/provisioners/provisioner-service.ts";
 import { StoreService } from "../src/stores/store-service.ts";
+import { QualificationService } from "../src/qualifications/qualification-service.ts";
 import { RemediationService } from "../src/remediations/remediation-service.ts";
 import { RemedyService } from "../src/remedies/remedy-service.ts";
 import { IncidentService } from "../src/incidents/incident-service.ts";
@@ -147,6 +148,7 @@ const plane = {
   incidents,
   drills: new DrillService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() }),
   remediations,
+  qualifications: new QualificationService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   remedies: new RemedyService({ driver, incidents, telemetry, forecast, remediations, log, nowMs: () => Date.now() }),
   metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
   metricTriggers: new MetricTriggers({ home: config.home, driver, telemetry, log, nowMs: () => Date.now() }),

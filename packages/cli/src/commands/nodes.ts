@@ -274,7 +274,7 @@ Examples:
   headroom nodes qualify --from results/ --json`,
   arguments: [{ syntax: "[node...]", description: "nodes that have to qualify", complete: "node" }],
   options: [
-    { flags: "--from <directory>", description: "folder with result files", complete: "file" },
+    { flags: "--from <directory>", description: "folder with result files (default: none)", complete: "file" },
     { flags: "--dry-run", description: "with nodes: show what would begin, and change nothing" },
     { flags: "--propose", description: "propose that drained nodes which passed all tests take work again" },
     jsonOption,
