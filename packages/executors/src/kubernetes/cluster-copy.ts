@@ -149,7 +149,7 @@ const CONDITIONS_MAX = 32;
 const MESSAGE_MAX = 400;
 
 function keptCondition({ type, status, reason, message }: Condition): Condition {
-  return defined({ type, status, reason, message: message?.slice(0, MESSAGE_MAX) }) as Condition;
+  return defined({ type, status, reason, message: message?.slice(0, MESSAGE_MAX) });
 }
 
 /** A node has some 30 KiB, mostly names of images. */

@@ -4,7 +4,7 @@ import { createEngine } from "@headroom/engine";
 import type { NodeSignal } from "@headroom/executors";
 import { IncidentFold } from "@headroom/health";
 import { commandId, nodeId, poolName, siteName } from "@headroom/model";
-import type { Command, Input } from "@headroom/model";
+import type { Input } from "@headroom/model";
 import type { CommandRequest } from "../driver/driver.ts";
 import { NodeSignalService } from "./node-signal-service.ts";
 
@@ -46,7 +46,7 @@ class Bench {
     const driver = {
       read: async <Result>(read: (engine: typeof this.engine) => Result) => read(this.engine),
       command: async (request: CommandRequest) => {
-        this.receive({ ...request, commandId: commandId("c1") } as Command);
+        this.receive({ ...request, commandId: commandId("c1") });
         return { kind: "accepted" } as never;
       },
     };

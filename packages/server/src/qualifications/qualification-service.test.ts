@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { commandId, nodeId, poolName, siteName } from "@headroom/model";
-import type { Command, Input, Node, Pool, QualificationRule } from "@headroom/model";
+import type { Input, Node, Pool, QualificationRule } from "@headroom/model";
 import type { CommandRequest } from "../driver/driver.ts";
 import { QualificationService } from "./qualification-service.ts";
 
@@ -55,9 +55,12 @@ ${script}`,
   restart(): QualificationService {
     const driver = {
       read: async <Result>(read: (engine: Engine) => Result) => read(this.engine),
-      observe: (input: Input) => void this.receive(input),
+      observe: (input: Input) => {
+        this.receive(input);
+        return undefined;
+      },
       command: async (request: CommandRequest) => {
-        this.receive({ ...request, commandId: commandId("c2") } as Command);
+        this.receive({ ...request, commandId: commandId("c2") });
         return { kind: "accepted" } as never;
       },
     };

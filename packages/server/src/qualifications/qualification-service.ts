@@ -206,7 +206,10 @@ export class QualificationService {
       return;
     }
     const isAlive = runnerOf(folder) !== null;
-    if (isAlive && state === "stop") return void this.#stop(folder);
+    if (isAlive && state === "stop") {
+      this.#stop(folder);
+      return;
+    }
     const limitMs = readRequest(folder)?.limitMs ?? 0;
     if (isAlive && !this.#isOver(folder, limitMs + OVERTIME_MS)) return;
     if (!isAlive && !isClaimed(folder) && !this.#isOver(folder, CLAIM_MS)) return;
