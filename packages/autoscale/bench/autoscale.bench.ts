@@ -171,8 +171,11 @@ const setting: ElasticSetting = {
 };
 const { acceleratorsPerReplica } = setting.group;
 process.stderr.write(`${trace.requests.length} requests; a replica has ${acceleratorsPerReplica} accelerators\n`);
-const { headroom, optimum, fixed, fixedReplicas, baselines } = compareScalers(trace, setting, attainmentPct, (text) =>
-  process.stderr.write(`  ${text}\n`),
+const { headroom, learnt, optimum, fixed, fixedReplicas, baselines } = compareScalers(
+  trace,
+  setting,
+  attainmentPct,
+  (text) => process.stderr.write(`  ${text}\n`),
 );
 const record = (result: ScaledResult): Readonly<Record<string, unknown>> => ({
   policy: result.policy,
@@ -186,5 +189,5 @@ const record = (result: ScaledResult): Readonly<Record<string, unknown>> => ({
   replicas_max: result.replicasMax,
   reversals: result.reversals,
 });
-for (const result of [headroom, optimum, { ...fixed, policy: `static(${fixedReplicas})` }, ...baselines])
+for (const result of [headroom, learnt, optimum, { ...fixed, policy: `static(${fixedReplicas})` }, ...baselines])
   process.stdout.write(`${JSON.stringify(record(result))}\n`);

@@ -14,6 +14,12 @@ export interface Objectives {
   readonly tpotMs: number;
 }
 
+/** The part of the capacity that measures work. */
+export type WorkModel = Pick<ReplicaCapacity, "promptTokenMs" | "replicasFilled">;
+
+/** One millisecond for a token: the work of traffic of which nothing is known is corrected by the misses. */
+export const nominalWork: WorkModel = { promptTokenMs: () => 1, replicasFilled: () => 0 };
+
 export class ReplicaCapacity {
   readonly #costs: StepCosts;
   readonly #limits: BatchingLimits;

@@ -9,12 +9,16 @@ import { HpaScaler } from "./policies/hpa.ts";
 import { KpaScaler } from "./policies/kpa.ts";
 import { PlannerScaler } from "./policies/planner.ts";
 import { PredictiveScaler } from "./policies/predictive.ts";
+import { EndpointScaler, targetsFor } from "./targets/endpoint-scaler.ts";
 import { ElasticServing } from "./simulation/elastic-serving.ts";
 import type { ElasticSetting } from "./simulation/elastic-serving.ts";
 import type { ScaledResult } from "./simulation/scaled-result.ts";
 
 export interface Comparison extends OfflineAnswer {
+  /** The rule with the capacity of a replica by a model of its accelerator. */
   readonly headroom: ScaledResult;
+  /** The same rule as the control plane runs it: from reports of gateways, without a model. */
+  readonly learnt: ScaledResult;
   /** The best result of each swept rule: the least hours at the wanted attainment, otherwise the highest attainment. */
   readonly baselines: readonly ScaledResult[];
 }
@@ -43,6 +47,7 @@ export function compareScalers(
     return result;
   };
   const scaler = new PredictiveScaler(capacity, setting.slo);
+  const learnt = shown(serving(new EndpointScaler(targetsFor(setting.slo), setting.bounds)).run());
   const headroom = shown(serving(scaler).run());
   const offline = isLong
     ? longOfflineAnswer(trace, setting, attainmentPct, { capacity, factor: scaler.workFactor, progress })
@@ -74,7 +79,7 @@ export function compareScalers(
     best(TARGETS.map((target) => () => new KpaScaler(target))),
     best(PLANNER_INTERVALS_MS.map((intervalMs) => () => new PlannerScaler(capacity, setting.slo, intervalMs))),
   ];
-  return { headroom, baselines, ...offline };
+  return { headroom, learnt, baselines, ...offline };
 }
 
 /** Requests of the middle of a trace, by which targets are chosen. */

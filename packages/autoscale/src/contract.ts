@@ -22,8 +22,17 @@ export interface EndpointSample {
   readonly missed: number;
   /** Mean time to the first token in ms of the requests that got it since the last tick; NaN if there is none. */
   readonly ttftMs: number;
+  /** Latencies of the requests that ended in the last minute; `null`: there are none. */
+  latencies?(): { readonly ttft: LatencyQuantiles; readonly tpot: LatencyQuantiles } | null;
   /** Time in ms that the last starts of a replica took. */
   readonly coldStartMs: number;
+}
+
+export interface LatencyQuantiles {
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+  readonly requests: number;
 }
 
 export interface ScaleDecision {

@@ -9,3 +9,18 @@ it.each([
   const ground = { kind: "load", cause: "held", measuredMilli, targetMilli: 0, neededMilli, aheadMs: 0 } as const;
   expect(scalingSentence({ ground, kept: "enough", silentAfterMs: 20_000, refusal: null })).toBe(sentence);
 });
+
+it("names the rule that the traffic chose", () => {
+  const ground = {
+    kind: "load",
+    cause: "ttft",
+    measuredMilli: 400_000,
+    targetMilli: 2_000_000,
+    neededMilli: 3_000,
+    aheadMs: 60_000,
+  } as const;
+  const rule = "at least 3: the cheapest rule that had at most the allowed late requests (0.20%)";
+  expect(scalingSentence({ ground, kept: "enough", silentAfterMs: 20_000, refusal: null, rule })).toBe(
+    `Time to the first token 400 ms, target 2000 ms, so 3 replicas. Rule: ${rule}.`,
+  );
+});

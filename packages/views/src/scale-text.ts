@@ -42,12 +42,15 @@ interface Scaling {
   readonly kept: ScalingState["kept"];
   readonly silentAfterMs: number;
   readonly refusal: string | null;
+  /** The rule that the traffic chose, in words. */
+  readonly rule?: string | null;
 }
 
 /** The load that the autoscaler last saw, and why the number of replicas stays. */
-export function scalingSentence({ ground, kept, silentAfterMs, refusal }: Scaling): string {
+export function scalingSentence({ ground, kept, silentAfterMs, refusal, rule = null }: Scaling): string {
   const seen = ground === null ? "" : `${capitalized(loadGroundText(ground))}.`;
-  return [seen, keptText(kept, silentAfterMs, refusal)].filter((text) => text !== "").join(" ");
+  const chosen = rule === null ? "" : `Rule: ${rule}.`;
+  return [seen, chosen, keptText(kept, silentAfterMs, refusal)].filter((text) => text !== "").join(" ");
 }
 
 function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string | null): string {

@@ -24,6 +24,8 @@ interface GatewayReading {
 interface Readings {
   /** By id and start of the gateway. */
   readonly gateways: Map<string, GatewayReading>;
+  /** Requests that gateways sent to replicas since their first reports. */
+  sent: number;
   /** Time of the last report for which there was no room. */
   refusedAtMs: number;
 }
@@ -31,6 +33,8 @@ interface Readings {
 /** The load of an endpoint over all gateways that are not silent. */
 export interface TotalLoad extends EndpointLoad {
   readonly idleMs: number;
+  /** Requests that arrived since the first report, those included that wait for a first replica. */
+  readonly arrived: number;
 }
 
 export class LoadReports {
@@ -40,7 +44,7 @@ export class LoadReports {
   take(workloadId: string, report: LoadReport, nowMs: number): void {
     const known = this.#endpoints.get(workloadId);
     if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) return;
-    const readings = known ?? { gateways: new Map<string, GatewayReading>(), refusedAtMs: -Infinity };
+    const readings = known ?? { gateways: new Map<string, GatewayReading>(), sent: 0, refusedAtMs: -Infinity };
     this.#endpoints.set(workloadId, readings);
     const { gateways } = readings;
     const key = `${report.gateway} ${report.startedAtMs}`;
@@ -50,6 +54,7 @@ export class LoadReports {
       readings.refusedAtMs = nowMs;
       return;
     }
+    if (before !== undefined) readings.sent += Math.max(0, report.requests - before.report.requests);
     gateways.set(key, { report, atMs: nowMs, counts: countsAfter(before, report, nowMs), isShared });
   }
 
@@ -64,7 +69,7 @@ export class LoadReports {
 
   /** `null`: no gateway ever reported. */
   load(workloadId: string, nowMs: number): TotalLoad | null {
-    const { gateways, refusedAtMs } = this.#endpoints.get(workloadId) ?? nothingKnown;
+    const { gateways, refusedAtMs, sent } = this.#endpoints.get(workloadId) ?? nothingKnown;
     const all = [...gateways.values()];
     const refused = nowMs - refusedAtMs <= SILENT_AFTER_MS ? 1 : 0;
     const fresh = all.filter(({ atMs }) => nowMs - atMs <= SILENT_AFTER_MS);
@@ -84,6 +89,7 @@ export class LoadReports {
       kvUsage: kvUsages.length === 0 ? null : Math.max(...kvUsages),
       ttft: worst(reports.map(({ ttft }) => ttft)),
       tpot: worst(reports.map(({ tpot }) => tpot)),
+      arrived: sent + sum(reports.map(({ held }) => held)),
       idleMs: Math.min(...shown.map(({ report, atMs }) => report.idleMs + nowMs - atMs)),
     };
   }
@@ -116,7 +122,7 @@ export class LoadReports {
   }
 }
 
-const nothingKnown: Readings = { gateways: new Map(), refusedAtMs: -Infinity };
+const nothingKnown: Readings = { gateways: new Map(), sent: 0, refusedAtMs: -Infinity };
 
 /**
  * Drops the earlier process of a gateway that started again. A process that reports after a later one with its id has

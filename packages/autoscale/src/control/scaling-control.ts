@@ -33,6 +33,8 @@ export interface ScalingStep {
   /** `null`: the number stays. */
   readonly command: ScaleCommand | null;
   readonly ground: LoadGround | null;
+  /** The rule that the traffic chose, in words; `null`: targets alone decide. */
+  readonly rule: string | null;
   /** The decision as `Endpoint.scaling`, without the sentence. */
   readonly state: Omit<ScalingState, "sentence">;
 }
@@ -73,6 +75,7 @@ export class ScalingControl {
     const stopFirst = replicas < scale.replicas ? stopFirstOf(id, serving, reports) : [];
     return {
       ground,
+      rule: need?.learnt?.reason ?? null,
       command:
         ground === null || replicas === scale.replicas
           ? null
@@ -101,11 +104,22 @@ const stopFirstOf = (id: WorkloadId, serving: readonly Attempt[], reports: LoadR
 /** Quantiles of few requests say little. */
 const REQUESTS_MIN = 20;
 
-const readingOf = ({ running, queued, held, requestsPerSecond, idleMs, ttft, tpot }: TotalLoad): LoadReading => ({
+const readingOf = ({
+  running,
+  queued,
+  held,
+  requestsPerSecond,
+  arrived,
+  idleMs,
+  ttft,
+  tpot,
+}: TotalLoad): LoadReading => ({
   running,
   queued: queued ?? 0,
   held,
   requestsPerSecond,
+  arrived,
+  promptTokens: null,
   idleMs,
   ttft: (ttft?.requests ?? 0) < REQUESTS_MIN ? null : ttft,
   tpot: (tpot?.requests ?? 0) < REQUESTS_MIN ? null : tpot,

@@ -3,12 +3,27 @@
  * replicas tell how many requests would be late if the work were more or less. The largest factor that does not
  * predict more late requests than there were counts, so an endpoint without a miss only proves what it has tried.
  */
+import { RuleFeatures, type BinTraffic } from "./rule-features.ts";
 import { RuleChoice, type RuleVerdict } from "./rule-choice.ts";
 import { ShadowEndpoints } from "./shadow-endpoints.ts";
 
-const FACTORS = [0.65, 0.75, 0.85, 0.9, 1.05, 1.2] as const;
-/** The capacity of a replica is a little pessimistic: measured traffic was 0.75 to 0.9 of it. */
-const FACTOR_FIRST = 3;
+/** Factors on the measured work that are tried, in rising order, and the one that counts unless misses show another. */
+export interface WorkFactors {
+  readonly factors: readonly number[];
+  readonly first: number;
+  /** A model counts as it is for the rules from outside. */
+  readonly isModelled: boolean;
+}
+
+/** For work by a model of the accelerator, which is a little pessimistic: measured traffic was 0.75 to 0.9 of it. */
+export const MODELLED_WORK: WorkFactors = { factors: [0.65, 0.75, 0.85, 0.9, 1.05, 1.2], first: 3, isModelled: true };
+/** For work in units of which nothing is known: 4 ms to 60 s of one replica, in steps of a fifth. The largest counts first. */
+export const UNKNOWN_WORK: WorkFactors = {
+  factors: Array.from({ length: 54 }, (_, index) => 0.004 * 1.2 ** index),
+  first: 53,
+  isModelled: false,
+};
+
 const BLOCK_S = 300;
 /** Late requests that a factor may predict beyond the missed ones: in times of these, and in parts of all requests. */
 const BEYOND = 1.15;
@@ -19,16 +34,25 @@ const LESS_MIN = 0.1;
 const REQUESTS_FIRST = 500;
 
 export class CalibratedChoice {
+  readonly #features: RuleFeatures;
+  readonly #factors: readonly number[];
+  readonly #first: number;
   readonly #choices: readonly RuleChoice[];
   readonly #twins: ShadowEndpoints;
   #missed = 0;
   #blockS = 0;
-  #at = FACTOR_FIRST;
+  #at: number;
 
   /** `others`: names of the rules from outside. */
-  constructor(toleranceS: number, others: readonly string[]) {
-    this.#choices = FACTORS.map((factor) => new RuleChoice(toleranceS, factor, others));
-    this.#twins = new ShadowEndpoints(FACTORS, toleranceS);
+  constructor(toleranceS: number, others: readonly string[], { factors, first, isModelled }: WorkFactors) {
+    this.#features = new RuleFeatures(others);
+    this.#factors = factors;
+    this.#first = first;
+    this.#at = first;
+    this.#choices = factors.map(
+      (factor) => new RuleChoice(toleranceS, factor, this.#features, isModelled ? 1 : factor),
+    );
+    this.#twins = new ShadowEndpoints(factors, toleranceS);
   }
 
   serve(
@@ -46,27 +70,29 @@ export class CalibratedChoice {
     this.#blockS = 0;
   }
 
-  closeBin(measured: { readonly load: number; readonly mean: number }, others: readonly number[], ahead: number): void {
-    for (const choice of this.#choices) choice.closeBin(measured, others, ahead);
+  /** Ends a bin. `others`: loads of the rules from outside. */
+  closeBin(measured: BinTraffic, others: readonly number[], ahead: number): void {
+    this.#features.closeBin(measured, others);
+    for (const choice of this.#choices) choice.closeBin(this.#features, ahead);
   }
 
   choose(allowedShare: number): void {
     const slack = BEYOND_SHARE * this.#twins.requests;
-    const late = FACTORS.map((_, index) => this.#twins.lateShare(index, 0) * this.#twins.requests);
-    let at = FACTOR_FIRST;
+    const late = this.#factors.map((_, index) => this.#twins.lateShare(index, 0) * this.#twins.requests);
+    let at = this.#first;
     while (at > 0 && (late[at] ?? 0) > BEYOND * this.#missed + slack) at -= 1;
-    while (at >= FACTOR_FIRST && at < FACTORS.length - 1 && BEYOND * (late[at] ?? 0) + slack < this.#missed) at += 1;
+    while (at >= this.#first && at < late.length - 1 && BEYOND * (late[at] ?? 0) + slack < this.#missed) at += 1;
     this.#at = at;
     // Where shadows are too hopeful, the misses that there were are taken from what is allowed.
     const missedShare = (this.#missed + allowedShare * REQUESTS_FIRST) / (this.#twins.requests + REQUESTS_FIRST);
-    this.chosen.choose(allowedShare * Math.min(MORE_MAX, Math.max(LESS_MIN, allowedShare / missedShare)));
+    this.#chosen.choose(allowedShare * Math.min(MORE_MAX, Math.max(LESS_MIN, allowedShare / missedShare)));
   }
 
   get factor(): number {
-    return FACTORS[this.#at] ?? 1;
+    return this.#factors[this.#at] ?? 1;
   }
 
-  get chosen(): RuleChoice {
+  get #chosen(): RuleChoice {
     const choice = this.#choices[this.#at];
     if (choice === undefined) throw new RangeError("no such factor");
     return choice;
@@ -74,6 +100,6 @@ export class CalibratedChoice {
 
   /** `undefined`: too little traffic was seen. */
   get verdict(): RuleVerdict | undefined {
-    return this.chosen.isReady ? this.chosen.verdict : undefined;
+    return this.#chosen.isReady ? this.#chosen.verdict : undefined;
   }
 }

@@ -3,7 +3,7 @@
  * seconds if no window of length w brings more than n × (w + a) of work, so the load is the largest work(w) ÷ (w + a)
  * over the windows that end now (the arrival curve of network calculus).
  */
-import type { ReplicaCapacity } from "../capacity.ts";
+import type { WorkModel } from "../capacity.ts";
 import type { EndpointSample } from "../contract.ts";
 
 const WINDOWS_S = [1, 2, 4, 8, 16] as const;
@@ -22,7 +22,7 @@ export type MeteredTraffic = Pick<
 >;
 
 export class LoadMeter {
-  readonly #capacity: ReplicaCapacity;
+  readonly #capacity: WorkModel;
   readonly #toleranceS: number;
   readonly #ring = new Float64Array(RING_S);
   #second = 0;
@@ -32,7 +32,7 @@ export class LoadMeter {
   #outputTokens = OUTPUT_TOKENS_FIRST;
 
   /** `toleranceS`: time in s that work may wait. */
-  constructor(capacity: ReplicaCapacity, toleranceS: number) {
+  constructor(capacity: WorkModel, toleranceS: number) {
     this.#capacity = capacity;
     this.#toleranceS = toleranceS;
   }

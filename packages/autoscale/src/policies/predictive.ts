@@ -5,7 +5,7 @@
  * probability follows the requests that missed their objectives, by adaptive conformal inference (Gibbs and Candès,
  * 2021). It decides alone in the first quarter of an hour.
  */
-import type { Objectives, ReplicaCapacity } from "../capacity.ts";
+import { nominalWork, type Objectives, type ReplicaCapacity } from "../capacity.ts";
 import type { Autoscaler, EndpointSample, ScaleDecision } from "../contract.ts";
 import { LoadForecast, type Coverage } from "./load-forecast.ts";
 import { Beginning } from "./beginning.ts";
@@ -13,7 +13,9 @@ import { LoadMeter } from "./load-meter.ts";
 import { Recent } from "./recent.ts";
 import { WAITED_SHARE } from "./waited-share.ts";
 import { REGRET_MS, Settling } from "./settling.ts";
-import { CalibratedChoice } from "./calibrated-choice.ts";
+import { CalibratedChoice, MODELLED_WORK, UNKNOWN_WORK } from "./calibrated-choice.ts";
+import { FirstReplicas } from "./first-replicas.ts";
+import type { RuleVerdict } from "./rule-choice.ts";
 
 const BIN_MS = 5000;
 /** Allowed share of requests outside the objectives, a little below what is promised. */
@@ -31,9 +33,28 @@ const REQUESTS_MIN = 1000;
 const SLACK = 0.02;
 /** The shortest time for which replicas are held. */
 const HOLD_MIN_MS = 20_000;
+/** Longest start in bins that forecasts and shadows know: ten minutes. Their memory grows with it. */
+const AHEAD_MAX = 120;
+/** Bins for which a forecast is held where the load follows a pattern. */
+const SEASON_HOLD_BINS = 2;
+
+/** A number of replicas, and the rule that decides it. */
+export interface PredictedReplicas extends ScaleDecision {
+  /** The rule that the traffic chose, with the late requests that it would have had; absent: too little is known. */
+  readonly chosen?: RuleVerdict;
+}
+
+interface PredictiveSettings {
+  readonly name?: string;
+  /** Allowed share of requests outside the objectives. */
+  readonly missedShare?: number;
+}
 
 export class PredictiveScaler implements Autoscaler {
   readonly name: string;
+  readonly #isModelled: boolean;
+  readonly #missedShare: number;
+  readonly #first: FirstReplicas;
   readonly #meter: LoadMeter;
   readonly #forecast = new LoadForecast();
   readonly #hourly = new Recent(HOUR_MS);
@@ -42,21 +63,29 @@ export class PredictiveScaler implements Autoscaler {
   #uncovered = UNCOVERED_START;
   readonly #forecastSettled = new Settling();
   readonly #settled = new Settling();
-  #bin = { load: 0, workS: 0, endMs: BIN_MS };
+  #bin = { load: 0, workS: 0, endMs: Number.NaN };
   #coverage: Coverage = { load: 1, method: "the first minutes", isSeason: false };
   #forecastReplicas = 1;
-  readonly #covered = UNCOVERED.map(() => new Settling());
+  /** The last forecasts of each coverage. */
+  readonly #held: number[][] = [];
 
-  constructor(capacity: ReplicaCapacity, objectives: Objectives, name = "headroom") {
-    this.#meter = new LoadMeter(capacity, (objectives.ttftMs * WAITED_SHARE) / 1000);
-    this.#choice = new CalibratedChoice((objectives.ttftMs * WAITED_SHARE) / 1000, [
-      "forecast",
-      ...UNCOVERED.map((share) => `forecast of ${100 * (1 - share)}%`),
-    ]);
+  /** `capacity`: of a replica by a model of its accelerator; `null`: the misses of the endpoint tell it. */
+  constructor(
+    capacity: ReplicaCapacity | null,
+    { ttftMs }: Objectives,
+    { name = "headroom", missedShare = MISSED_SHARE }: PredictiveSettings = {},
+  ) {
+    const toleranceS = (ttftMs * WAITED_SHARE) / 1000;
+    this.#isModelled = capacity !== null;
+    this.#missedShare = missedShare;
+    this.#first = new FirstReplicas(missedShare);
+    this.#meter = new LoadMeter(capacity ?? nominalWork, toleranceS);
+    const forecasts = ["the forecast", ...UNCOVERED.map((share) => `the forecast of ${100 * (1 - share)}%`)];
+    this.#choice = new CalibratedChoice(toleranceS, forecasts, capacity === null ? UNKNOWN_WORK : MODELLED_WORK);
     this.name = name;
   }
 
-  decide(sample: EndpointSample): ScaleDecision {
+  decide(sample: EndpointSample): PredictedReplicas {
     const { nowMs, ready, starting, coldStartMs, tickMs } = sample;
     const current = this.#settled.current(ready + starting);
     this.#forecastSettled.current(current);
@@ -69,6 +98,7 @@ export class PredictiveScaler implements Autoscaler {
     const workS = this.#meter.workMs(sample.arrivedPromptTokens) / 1000;
     this.#bin.workS += workS;
     this.#choice.serve(workS, { arrivals: sample.arrivals, seconds: tickMs / 1000, ready, missed: sample.missed });
+    this.#setBin(nowMs);
     if (nowMs >= this.#bin.endMs) this.#closeBin(sample);
     const needed = (replicas: number): number => Math.ceil(Math.max(replicas, this.#backlog(sample)) - SLACK);
     const hold = {
@@ -77,10 +107,12 @@ export class PredictiveScaler implements Autoscaler {
       isKnown: this.#coverage.isSeason,
       turnMs: 0,
     };
-    const { load: covered, method } = this.#coverage;
-    this.#forecastReplicas = this.#forecastSettled.settle(needed(covered), nowMs, hold);
-    const beginning = this.#beginning.load(nowMs);
     const choice = this.#choice.verdict;
+    if (choice === undefined && !this.#isModelled) return this.#firstReplicas(sample, current);
+    const covered = this.#coverage.load * this.#workFactor;
+    const { method } = this.#coverage;
+    this.#forecastReplicas = this.#forecastSettled.settle(needed(covered), nowMs, hold);
+    const beginning = this.#isModelled ? this.#beginning.load(nowMs) : 0;
     if (beginning > 0) {
       return {
         replicas: this.#settled.settle(needed(Math.max(beginning, covered)), nowMs, { ...hold, isKnown: false }),
@@ -92,6 +124,7 @@ export class PredictiveScaler implements Autoscaler {
       return {
         replicas: this.#settled.follow(this.#forecastReplicas, nowMs),
         reason: `${covered.toFixed(2)} replicas cover the load after a start with ${percent}% (${method})`,
+        ...(choice === undefined ? {} : { chosen: choice }),
       };
     }
     const replicas = this.#settled.settle(needed(choice.replicas), nowMs, {
@@ -103,6 +136,21 @@ export class PredictiveScaler implements Autoscaler {
     return {
       replicas,
       reason: `${choice.rule}: the cheapest rule that had at most the allowed late requests (${late}%)`,
+      chosen: choice,
+    };
+  }
+
+  /** A model counts as it is for forecasts; work of which nothing was known counts as the misses told. */
+  get #workFactor(): number {
+    return this.#isModelled ? 1 : this.#choice.factor;
+  }
+
+  /** Nothing is known of the work of a request: the number grows while too many miss their objectives. */
+  #firstReplicas(sample: EndpointSample, current: number): PredictedReplicas {
+    const replicas = this.#first.replicas(sample, current);
+    return {
+      replicas: this.#settled.follow(replicas, sample.nowMs),
+      reason: "the work of a request is not known yet, so the number grows while requests are late",
     };
   }
 
@@ -112,29 +160,34 @@ export class PredictiveScaler implements Autoscaler {
     this.#hourly.add(nowMs, known);
     const scale = LEARNING / Math.max(REQUESTS_MIN, this.#hourly.sum);
     if (this.#choice.verdict?.isForecast === false) return;
-    this.#uncovered += scale * (MISSED_SHARE * known - missed);
+    this.#uncovered += scale * (this.#missedShare * known - missed);
     this.#uncovered = Math.min(UNCOVERED_MAX, Math.max(UNCOVERED_MIN, this.#uncovered));
   }
 
-  #closeBin({ nowMs, coldStartMs, tickMs }: EndpointSample): void {
-    const ahead = Math.max(1, Math.ceil((coldStartMs + tickMs) / BIN_MS));
+  /** The first bin begins with the first sample; after a gap, or where the clock was set back, the present bin begins again. */
+  #setBin(nowMs: number): void {
+    const { endMs } = this.#bin;
+    if (!(nowMs > endMs - 2 * BIN_MS && nowMs < endMs + BIN_MS)) this.#bin.endMs = nowMs + BIN_MS;
+  }
+
+  #closeBin({ coldStartMs, tickMs }: EndpointSample): void {
+    const ahead = Math.min(AHEAD_MAX, Math.max(1, Math.ceil((coldStartMs + tickMs) / BIN_MS)));
     const { load, workS } = this.#bin;
     this.#forecast.add(load, ahead, 1 - this.#uncovered);
     this.#coverage = this.#forecast.covering(ahead, 1 - this.#uncovered);
-    const hold = {
-      usualMs: Math.max(coldStartMs, HOLD_MIN_MS),
-      shortMs: 2 * BIN_MS,
-      isKnown: this.#coverage.isSeason,
-      turnMs: 0,
-    };
-    const forecasts = UNCOVERED.map((share, index) => {
-      const { load: covered } = this.#forecast.covering(ahead, 1 - share);
-      return this.#covered[index]?.settle(Math.ceil(covered - SLACK), nowMs, hold) ?? 1;
-    });
-    const measured = { load, mean: workS / (BIN_MS / 1000) };
-    this.#choice.closeBin(measured, [this.#forecastReplicas, ...forecasts], ahead);
-    this.#choice.choose(MISSED_SHARE);
+    const covered = [this.#coverage, ...UNCOVERED.map((share) => this.#forecast.covering(ahead, 1 - share))];
+    const forecasts = covered.map(({ load: forecast }, index) => this.#heldForecast(index, forecast, ahead));
+    this.#choice.closeBin({ load, mean: workS / (BIN_MS / 1000) }, forecasts, ahead);
+    this.#choice.choose(this.#missedShare);
     this.#bin = { load: 0, workS: 0, endMs: this.#bin.endMs + BIN_MS };
+  }
+
+  /** A replica that is given up takes a start to come back, so forecasts are held for one, except where a pattern is known. */
+  #heldForecast(index: number, forecast: number, ahead: number): number {
+    const held = (this.#held[index] ??= []);
+    held.push(forecast);
+    held.splice(0, Math.max(0, held.length - (this.#coverage.isSeason ? SEASON_HOLD_BINS : ahead + 1)));
+    return Math.max(...held);
   }
 
   /** Work of the traffic in times of what the capacity says, as far as misses showed. */
@@ -144,13 +197,13 @@ export class PredictiveScaler implements Autoscaler {
 
   /** Replicas that work off what waits in the time that a start takes, where that is more than they have now. */
   #backlog({ waitingPromptTokens, coldStartMs, ready }: EndpointSample): number {
-    const workMs = this.#meter.workMs(waitingPromptTokens);
+    const workMs = this.#meter.workMs(waitingPromptTokens) * this.#workFactor;
     return workMs > coldStartMs * ready ? ready + workMs / (coldStartMs + BIN_MS) : 0;
   }
 }
 
 function isSound(sample: EndpointSample): boolean {
-  const { ttftMs: _, ...numbers } = sample;
+  const { ttftMs: _, latencies: __, ...numbers } = sample;
   if (!Object.values(numbers).every((value) => Number.isFinite(value) && value >= 0)) return false;
   return sample.arrivals > 0 || sample.arrivedPromptTokens === 0;
 }

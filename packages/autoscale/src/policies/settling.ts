@@ -5,7 +5,7 @@ const HOLD_MAX_MS = 300_000;
 /** Replicas go up at once, and down when fewer were enough for the whole time of the hold. */
 export class Settling {
   #replicas: number | undefined;
-  #neededSinceMs = 0;
+  #neededSinceMs: number | undefined;
   #neededMax = 0;
   #downMs = -Infinity;
   #holdMs = 0;
@@ -29,6 +29,11 @@ export class Settling {
     hold: { readonly usualMs: number; readonly shortMs: number; readonly isKnown: boolean; readonly turnMs: number },
   ): number {
     const current = this.current(needed);
+    this.#neededSinceMs ??= nowMs;
+    // A clock that was set back must not hold replicas for as long.
+    this.#neededSinceMs = Math.min(this.#neededSinceMs, nowMs);
+    this.#upMs = Math.min(this.#upMs, nowMs);
+    this.#downMs = Math.min(this.#downMs, nowMs);
     const holdMs = hold.isKnown ? hold.shortMs : Math.max(hold.usualMs, this.#holdMs);
     if (needed >= current) {
       if (needed > current && nowMs - this.#downMs < REGRET_MS) this.#holdMs = Math.min(HOLD_MAX_MS, 2 * holdMs);

@@ -12,6 +12,7 @@ import { RequestTimes, replicaSpec, SimulatedReplica } from "@headroom/sim";
 import type { ReplicaGroup, RequestTrace, ServingRequest, ServingSlo } from "@headroom/sim";
 import type { Autoscaler, EndpointSample, ReplicaBounds } from "../contract.ts";
 import { bounded } from "../contract.ts";
+import { MinuteLatencies } from "./minute-latencies.ts";
 import { scaledResult } from "./scaled-result.ts";
 import type { ScaledResult } from "./scaled-result.ts";
 
@@ -86,6 +87,7 @@ export class ElasticServing {
   #missed = 0;
   #heldAcceleratorMs = 0;
   #advancing: Member | undefined;
+  readonly #latencies = new MinuteLatencies();
   readonly #replicasOverTime: { readonly atMs: number; readonly replicas: number }[] = [];
 
   constructor(trace: RequestTrace, setting: ElasticSetting, scaler: Autoscaler) {
@@ -264,6 +266,7 @@ export class ElasticServing {
       this.#tick.missed += 1;
       this.#missed += 1;
     }
+    this.#latencies.add(endMs, firstMs - request.arrivalMs, (endMs - firstMs) / Math.max(1, request.outputTokens - 1));
     this.#router.end(flight.ticket, "completed", atMs);
     this.#advancing?.replica.flights.delete(id);
   }
@@ -281,6 +284,7 @@ export class ElasticServing {
       inFlight: this.#inFlight,
       waiting: this.#waiting,
       waitingPromptTokens: this.#waitingPromptTokens,
+      latencies: () => this.#latencies.quantiles(nowMs),
       ttftMs: firstTokens > 0 ? ttftSumMs / firstTokens : Number.NaN,
       coldStartMs,
     };

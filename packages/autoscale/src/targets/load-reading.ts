@@ -7,23 +7,48 @@ export interface LoadReading {
   /** Requests that wait in a gateway for a first replica. */
   readonly held: number;
   readonly requestsPerSecond: number;
+  /** Requests that arrived since gateways reported first; held ones are in it. A smaller number than before begins again. */
+  readonly arrived: number;
+  /** Their prompt tokens without those of held requests; `null`: a gateway does not report them. */
+  readonly promptTokens: number | null;
   /** Time since the last request began or ended. */
   readonly idleMs: number;
+  /** Share of the requests of the last minute beyond their targets, where it is known; absent: the quantiles tell it. */
+  readonly lateShare?: number;
   /** Latencies of the last minute; `null`: too few requests. */
   readonly ttft: Quantiles | null;
   readonly tpot: Quantiles | null;
 }
 
 export interface Quantiles {
+  readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
+  /** Number of requests behind the figures. */
+  readonly requests: number;
 }
 
 /** Whether all figures are possible, each by itself and together. */
-export function isSound({ ttft, tpot, ...numbers }: LoadReading): boolean {
-  const all = [...Object.values(numbers), ...[ttft, tpot].flatMap((each) => (each === null ? [] : quantilesOf(each)))];
+export function isSound({ ttft, tpot, promptTokens, ...numbers }: LoadReading): boolean {
+  const all = [
+    ...Object.values(numbers),
+    promptTokens ?? 0,
+    ...[ttft, tpot].flatMap((each) => (each === null ? [] : quantilesOf(each))),
+  ];
   if (!all.every((value) => Number.isFinite(value) && value >= 0)) return false;
-  return [ttft, tpot].every((each) => each === null || each.p95Ms <= each.p99Ms);
+  return [ttft, tpot].every((each) => each === null || (each.p50Ms <= each.p95Ms && each.p95Ms <= each.p99Ms));
 }
 
-const quantilesOf = ({ p95Ms, p99Ms }: Quantiles): readonly number[] => [p95Ms, p99Ms];
+const quantilesOf = (all: Quantiles): readonly number[] => Object.values(all);
+
+/** Share of the requests whose latency exceeded a limit, by the quantiles and lines between their logarithms. */
+export function lateShare({ p50Ms, p95Ms, p99Ms }: Quantiles, limitMs: number): number {
+  if (limitMs >= p99Ms) return 0;
+  const between = (low: number, high: number, fromShare: number, toShare: number): number => {
+    const at = Math.log(limitMs / Math.max(1e-3, low)) / Math.max(1e-9, Math.log(high / Math.max(1e-3, low)));
+    return fromShare + Math.min(1, Math.max(0, at)) * (toShare - fromShare);
+  };
+  if (limitMs >= p95Ms) return between(p95Ms, p99Ms, 0.05, 0.01);
+  if (limitMs >= p50Ms) return between(p50Ms, p95Ms, 0.5, 0.05);
+  return between(p50Ms / 2, p50Ms, 1, 0.5);
+}

@@ -13,6 +13,8 @@ function fractions(seed: number): () => number {
 }
 
 const TICK_MS = 2_000;
+/** Live samples have times of the wall clock. */
+const ORIGIN_MS = 1_790_000_000_000;
 const MINUTE = 60_000;
 const none: Targets = {
   concurrency: null,
@@ -55,6 +57,7 @@ class Endpoint {
   #replicas: number;
   #changedAtMs = 0;
   #idleSinceMs = 0;
+  #arrived = 0;
   /** Times at which replicas are ready. */
   #readyAtMs: number[];
   #waiting: number[] = [];
@@ -96,14 +99,15 @@ class Endpoint {
       this.#firsts.push({ atMs: nowMs, waitedMs: Math.max(50, nowMs - TICK_MS - atMs) });
       this.#endsAtMs.push(nowMs + 1000 + 2000 * this.#draw());
     }
+    this.#arrived += arrivals;
     this.#arrivals.push({ atMs: nowMs, count: arrivals });
     if (arrivals + this.#waiting.length + this.#endsAtMs.length > 0) this.#idleSinceMs = nowMs;
     const decision = this.#scaler.decide(
       {
-        nowMs,
+        nowMs: ORIGIN_MS + nowMs,
         replicas: this.#replicas,
         ready,
-        changedAtMs: this.#changedAtMs,
+        changedAtMs: ORIGIN_MS + this.#changedAtMs,
         coldStartMs,
         bounds,
         reading: reported(this.#reading(ready), nowMs),
@@ -134,9 +138,11 @@ class Endpoint {
       running: this.#endsAtMs.length + (ready > 0 ? this.#waiting.length : 0),
       queued: ready > 0 ? this.#waiting.length : 0,
       held: ready > 0 ? 0 : this.#waiting.length,
+      arrived: this.#arrived,
+      promptTokens: null,
       requestsPerSecond: this.#arrivals.reduce((sum, { count }) => sum + count, 0) / 15,
       idleMs: nowMs - this.#idleSinceMs,
-      ttft: waits.length < 20 ? null : { p95Ms: at(0.95), p99Ms: at(0.99) },
+      ttft: waits.length < 20 ? null : { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), requests: waits.length },
       tpot: null,
     };
   }
@@ -193,7 +199,7 @@ const broken: readonly ((reading: LoadReading) => LoadReading | null)[] = [
   (reading) => ({ ...reading, running: Number.NaN }),
   (reading) => ({ ...reading, requestsPerSecond: -1 }),
   (reading) => ({ ...reading, idleMs: Number.POSITIVE_INFINITY }),
-  (reading) => ({ ...reading, ttft: { p95Ms: 900, p99Ms: 10 } }),
+  (reading) => ({ ...reading, ttft: { p50Ms: 5, p95Ms: 900, p99Ms: 10, requests: 30 } }),
   (reading) => ({ ...reading, running: Number.MAX_VALUE * 2 }),
 ];
 

@@ -17,6 +17,8 @@ const idle: LoadReading = {
   queued: 0,
   held: 0,
   requestsPerSecond: 0,
+  arrived: 0,
+  promptTokens: null,
   idleMs: 900_000,
   ttft: null,
   tpot: null,

@@ -3,10 +3,13 @@
  * no model of the accelerator. Up at once, down when fewer were enough for `downAfterMs`. Readings that are missing, late
  * or contradict each other keep the number. Decisions depend on the samples alone, in their order.
  */
+import type { ReplicaCapacity } from "../capacity.ts";
 import { bounded, type ReplicaBounds } from "../contract.ts";
 import { LatencyLimit } from "./latency-limit.ts";
+import { LearntNeed, type LearntReplicas } from "./learnt-need.ts";
 import { isSound, type LoadReading } from "./load-reading.ts";
 import { LoadTrend } from "./load-trend.ts";
+import { TurnGuard } from "./turn-guard.ts";
 import type { Latency, Targets } from "./targets.ts";
 
 export type ScaleCause = "concurrency" | "requestsPerSecond" | "queueTime" | "ttft" | "tpot" | "held" | "idle";
@@ -19,6 +22,8 @@ export interface Need {
   /** Replicas, a real number. */
   readonly replicas: number;
   readonly aheadMs: number;
+  /** The rule that the endpoint's own traffic chose; absent: targets alone decide. */
+  readonly learnt?: LearntReplicas;
 }
 
 export interface TargetSample {
@@ -82,6 +87,13 @@ export class TargetScaler {
   #direction = 0;
   #turnedAtMs = -Infinity;
   #peak = 0;
+  readonly #learnt: LearntNeed;
+  readonly #turns = new TurnGuard();
+
+  /** `capacity`: of a replica, by a model of its accelerator; `null`: learnt from the traffic. */
+  constructor(capacity: ReplicaCapacity | null = null) {
+    this.#learnt = new LearntNeed(capacity);
+  }
 
   decide(sample: TargetSample, targets: Targets): TargetDecision {
     const { nowMs, replicas, reading, bounds } = sample;
@@ -95,7 +107,14 @@ export class TargetScaler {
     this.#heardSinceMs ??= nowMs;
     const need = this.#need(sample, reading, targets);
     const idle = idleNeed(sample, reading, targets);
+    const isLearnt = this.#learnt.isFor(targets);
+    const learnt = isLearnt ? this.#learnt.needed(sample, reading, targets) : null;
     if (idle !== null) return this.#idle(sample, idle);
+    if (isLearnt) {
+      const decision = this.#followed(sample, reading, { learnt, targets });
+      this.#turns.change(decision.replicas - sample.replicas, nowMs, learnt?.isUrgent ?? false);
+      return decision;
+    }
     return this.#settled(sample, need, targets);
   }
 
@@ -106,6 +125,7 @@ export class TargetScaler {
     this.#rate.clear();
     this.#minute.clear();
     this.#limit.pause();
+    this.#learnt.pause();
   }
 
   /** The target that needs most replicas. */
@@ -159,7 +179,32 @@ export class TargetScaler {
     this.#direction = 0;
     if (replicas > 0) this.#turnedAtMs = nowMs;
     this.#peak = 0;
+    this.#turns.change(-replicas, nowMs, false);
     return { replicas: 0, need, kept: null };
+  }
+
+  /** The number that the chosen rule settled on. */
+  #followed(
+    { nowMs, replicas, coldStartMs, bounds, isPartial }: TargetSample,
+    reading: LoadReading,
+    { learnt, targets }: { readonly learnt: LearntReplicas | null; readonly targets: Targets },
+  ): TargetDecision {
+    this.#turns.add(nowMs, reading.requestsPerSecond);
+    // The traffic since the last reading is unknown: the number stays, and only a first replica starts.
+    if (learnt === null && replicas === 0 && reading.held > 0) {
+      const first: Need = { cause: "held", measured: reading.held, target: 0, replicas: 1, aheadMs: 0 };
+      return { replicas: bounded(1, bounds), need: first, kept: null };
+    }
+    if (learnt === null) return { replicas: bounded(replicas, bounds), need: null, kept: "holding" };
+    const seen = worstLatency(reading, targets) ?? unknownLatency(reading, targets);
+    const need: Need = { ...seen, replicas: learnt.replicas, aheadMs: coldStartMs, learnt };
+    // An endpoint without replicas starts the first one for a request.
+    const wanted = replicas === 0 && reading.running + reading.held === 0 ? 0 : learnt.replicas;
+    const next = bounded(Math.max(wanted, TurnGuard.least(replicas)), bounds);
+    if (replicas > 0 && !this.#turns.allows(next - replicas, nowMs))
+      return { replicas: bounded(replicas, bounds), need, kept: "holding" };
+    if (next < replicas && isPartial) return { replicas: bounded(replicas, bounds), need, kept: "partial" };
+    return { replicas: next, need, kept: wanted > bounds.max ? "max" : next === replicas ? "enough" : null };
   }
 
   #settled(sample: TargetSample, need: Need, { downAfterMs }: Targets): TargetDecision {
@@ -223,6 +268,16 @@ export class TargetScaler {
     this.#peak = this.#most();
     return { replicas: fewer, need, kept: null };
   }
+}
+
+/** The cause where too few requests ended to know their latencies. */
+function unknownLatency(
+  { running, held }: LoadReading,
+  { ttft, tpot }: Targets,
+): Pick<Need, "cause" | "measured" | "target"> {
+  if (running === 0) return { cause: "held", measured: held, target: 0 };
+  const [cause, target] = ttft === null ? (["tpot", tpot] as const) : (["ttft", ttft] as const);
+  return { cause, measured: 0, target: target?.p99Ms ?? target?.p95Ms ?? 0 };
 }
 
 /** The endpoint had no request for the stated time, and its number did not change in it. */

@@ -81,7 +81,7 @@ export class AutoscalerService implements EndpointReadings {
   load(workloadId: string): EndpointLoad | null {
     const total = this.#reports.load(workloadId, this.#parts.nowMs());
     if (total === null) return null;
-    const { idleMs: _idle, ...load } = total;
+    const { idleMs: _idle, arrived: _arrived, ...load } = total;
     return load;
   }
 
@@ -130,13 +130,13 @@ export class AutoscalerService implements EndpointReadings {
   }
 
   async #decide(endpoint: ScaledEndpoint, followed: Followed): Promise<void> {
-    const { command, ground, state } = followed.control.decide(endpoint, this.#reports, this.#parts.nowMs());
+    const { command, ground, rule, state } = followed.control.decide(endpoint, this.#reports, this.#parts.nowMs());
     const refusal = command === null ? null : await this.#scale(command);
     const kept = refusal === null ? state.kept : "refused";
     followed.state = {
       ...state,
       kept,
-      sentence: scalingSentence({ ground, kept, silentAfterMs: SILENT_AFTER_MS, refusal }),
+      sentence: scalingSentence({ ground, kept, silentAfterMs: SILENT_AFTER_MS, refusal, rule }),
     };
   }
 

@@ -75,7 +75,7 @@ export class DemoEndpoints implements EndpointReadings {
   load(workloadId: string): EndpointLoad | null {
     const total = this.#reports.load(workloadId, this.#lastAtMs);
     if (total === null) return null;
-    const { idleMs: _idle, ...load } = total;
+    const { idleMs: _idle, arrived: _arrived, ...load } = total;
     return load;
   }
 
@@ -131,10 +131,10 @@ export class DemoEndpoints implements EndpointReadings {
   #scale(workload: Workload, kept: FollowedEndpoint, nowMs: number): void {
     const endpoint = scaledEndpoint(workload, this.#activeOf(workload));
     if (endpoint === null) return void (kept.state = null);
-    const { command, ground, state } = kept.scaling.decide(endpoint, this.#reports, nowMs);
+    const { command, ground, rule, state } = kept.scaling.decide(endpoint, this.#reports, nowMs);
     const refusal = command === null ? null : this.#send(command, "autoscaler");
     const shown = refusal === null ? state.kept : "refused";
-    const sentence = scalingSentence({ ground, kept: shown, silentAfterMs: SILENT_AFTER_MS, refusal });
+    const sentence = scalingSentence({ ground, kept: shown, silentAfterMs: SILENT_AFTER_MS, refusal, rule });
     kept.state = { ...state, kept: shown, sentence };
   }
 

@@ -1,0 +1,104 @@
+import { expect, it } from "vitest";
+import { LearntNeed } from "./learnt-need.ts";
+import { TargetScaler } from "./target-scaler.ts";
+import { lateShare, type LoadReading } from "./load-reading.ts";
+import { targetsFor } from "./endpoint-scaler.ts";
+
+const quantiles = { p50Ms: 400, p95Ms: 1_000, p99Ms: 2_000, requests: 100 };
+
+it.each([
+  [2_000, 0],
+  [1_414, 0.03],
+  [1_000, 0.05],
+  [632, 0.275],
+  [400, 0.5],
+  [100, 1],
+])("reads the share of latencies above %d ms off the quantiles", (limitMs, share) => {
+  expect(lateShare(quantiles, limitMs)).toBeCloseTo(share, 3);
+});
+
+const targets = targetsFor({ ttftMs: 1_000, tpotMs: 100 });
+
+interface Load {
+  readonly atMs: number;
+  readonly requestsPerSecond: number;
+}
+
+/** Replicas over time, of which each serves `capacity` requests per second and starts at once. */
+function countsAt(fromMs: number, capacity: number, rate: (atMs: number) => number, spanMs: number): number[] {
+  const need = new LearntNeed(null);
+  let [replicas, arrived] = [1, 0];
+  const counts: number[] = [];
+  for (let atMs = 0; atMs < spanMs; atMs += 2_000) {
+    const requestsPerSecond = rate(atMs);
+    arrived += 2 * requestsPerSecond;
+    const reading = readingAt({ atMs, requestsPerSecond }, arrived, requestsPerSecond > replicas * capacity);
+    const sample = { nowMs: fromMs + atMs, replicas, ready: replicas, coldStartMs: 30_000 };
+    replicas = need.needed(sample, reading, targets)?.replicas ?? replicas;
+    counts.push(replicas);
+  }
+  return counts;
+}
+
+const readingAt = ({ requestsPerSecond }: Load, arrived: number, isLate: boolean): LoadReading => ({
+  running: 4,
+  queued: 0,
+  held: 0,
+  requestsPerSecond,
+  arrived,
+  promptTokens: null,
+  idleMs: 0,
+  ttft: isLate ? { p50Ms: 5_000, p95Ms: 6_000, p99Ms: 7_000, requests: 100 } : { ...quantiles, p99Ms: 1_000 },
+  tpot: null,
+});
+
+const WALL_CLOCK_MS = 1_790_000_000_000;
+
+it.each([
+  [10, 4, 3],
+  [30, 4, 8],
+  [2, 4, 1],
+])("learns the replicas for %d requests/s of which one serves %d", (rate, capacity, least) => {
+  const kept = countsAt(WALL_CLOCK_MS, capacity, () => rate, 7_200_000).at(-1);
+  expect(kept).toBeGreaterThanOrEqual(least);
+  expect(kept).toBeLessThanOrEqual(Math.ceil(1.5 * least) + 1);
+});
+
+// The length of bins came from times that began at zero, so a live endpoint had bins of single looks.
+it("decides alike whatever the time of the clock", () => {
+  const sine = (atMs: number): number => 12 - 11 * Math.cos((2 * Math.PI * atMs) / 900_000);
+  const counts = countsAt(0, 4, sine, 5_400_000);
+  expect(countsAt(WALL_CLOCK_MS, 4, sine, 5_400_000)).toEqual(counts);
+  expect(countsAt(WALL_CLOCK_MS + 1_237, 4, sine, 5_400_000)).toEqual(counts);
+});
+
+it("is for endpoints whose targets are all latencies", () => {
+  const need = new LearntNeed(null);
+  expect(need.isFor(targets)).toBe(true);
+  expect(need.isFor({ ...targets, concurrency: 4 })).toBe(false);
+  expect(need.isFor({ ...targets, ttft: null, tpot: null })).toBe(false);
+});
+
+it("keeps the number over a missed reading, and after the clock was set back", () => {
+  const scaler = new TargetScaler();
+  let nowMs = WALL_CLOCK_MS;
+  let arrived = 0;
+  const decide = (reading: LoadReading | null): number => {
+    const sample = { nowMs, replicas: 3, ready: 3, changedAtMs: WALL_CLOCK_MS, coldStartMs: 30_000 };
+    return scaler.decide({ ...sample, bounds: { min: 0, max: 30 }, reading, isPartial: false }, targets).replicas;
+  };
+  const look = (isMissed = false): number => {
+    nowMs += 2_000;
+    arrived += 20;
+    return decide(isMissed ? null : readingAt({ atMs: nowMs, requestsPerSecond: 10 }, arrived, true));
+  };
+  look();
+  expect(look(true)).toBe(3);
+  expect(look()).toBe(3);
+  nowMs += 60_000;
+  expect(look()).toBe(3);
+  arrived = 0;
+  expect(look()).toBe(3);
+  nowMs -= 3_600_000;
+  expect(look()).toBe(3);
+});

@@ -1,0 +1,66 @@
+/**
+ * Bounds the turns of an endpoint: its number falls no sooner than ten minutes after it turned upwards, in steps of a quarter,
+ * and rises within ten minutes of a fall only if the rate has risen since, by more than the noise of independent requests.
+ * So at constant load the direction turns at most once in ten minutes. A fall that made most requests late doubles the time
+ * to the next one.
+ */
+const TURN_MS = 600_000;
+const HOLD_MAX_MS = 8 * TURN_MS;
+/** Time between two falls, and the share of the replicas that one takes. */
+const STEP_MS = 60_000;
+const STEP_SHARE = 0.25;
+const AFTER_MS = 15_000;
+const BEFORE_MS = 60_000;
+const RISE = 1.15;
+const DEVIATIONS = 3;
+
+export class TurnGuard {
+  #samples: { readonly atMs: number; readonly rate: number }[] = [];
+  #direction = 0;
+  #turnedAtMs = -Infinity;
+  #changedAtMs = -Infinity;
+  #holdMs = TURN_MS;
+  /** Requests per second when the number last fell. */
+  #rateAtFall = Infinity;
+
+  add(atMs: number, rate: number): void {
+    this.#samples.push({ atMs, rate });
+    const first = this.#samples.findIndex((each) => each.atMs > atMs - BEFORE_MS);
+    if (first > 0) this.#samples.splice(0, first);
+  }
+
+  /** The smallest number after one fall. */
+  static least(replicas: number): number {
+    return replicas - Math.max(1, Math.floor(STEP_SHARE * replicas));
+  }
+
+  allows(change: number, nowMs: number): boolean {
+    // A clock that was set back must not forbid changes for as long.
+    this.#turnedAtMs = Math.min(this.#turnedAtMs, nowMs);
+    this.#changedAtMs = Math.min(this.#changedAtMs, nowMs);
+    const sinceMs = nowMs - this.#turnedAtMs;
+    if (change < 0) return nowMs - this.#changedAtMs >= STEP_MS && (this.#direction <= 0 || sinceMs >= this.#holdMs);
+    return change === 0 || this.#direction >= 0 || sinceMs >= TURN_MS || this.#isRisen(nowMs);
+  }
+
+  /** `isUrgent`: most requests are late. */
+  change(change: number, nowMs: number, isUrgent: boolean): void {
+    if (change === 0) return;
+    if (change > 0 && this.#direction < 0) this.#holdMs = isUrgent ? Math.min(HOLD_MAX_MS, 2 * this.#holdMs) : TURN_MS;
+    this.#changedAtMs = nowMs;
+    if (Math.sign(change) !== this.#direction) this.#turnedAtMs = nowMs;
+    this.#direction = Math.sign(change);
+    if (change < 0) this.#rateAtFall = this.#mean(nowMs, BEFORE_MS);
+  }
+
+  #isRisen(nowMs: number): boolean {
+    const now = this.#mean(nowMs, AFTER_MS);
+    const noise = Math.sqrt(this.#rateAtFall / (BEFORE_MS / 1000) + now / (AFTER_MS / 1000));
+    return now > RISE * this.#rateAtFall && now - this.#rateAtFall > DEVIATIONS * noise;
+  }
+
+  #mean(nowMs: number, spanMs: number): number {
+    const recent = this.#samples.filter(({ atMs }) => atMs > nowMs - spanMs);
+    return recent.reduce((sum, { rate }) => sum + rate, 0) / Math.max(1, recent.length);
+  }
+}
