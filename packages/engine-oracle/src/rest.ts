@@ -1,8 +1,7 @@
 /** Requests that the policy should have started in a round: the head of the queue, and waiting requests that fit. */
-import { rulesOf } from "@headroom/model";
-import type { Policy, Workload } from "@headroom/model";
+import { MANUAL_PROVISIONER, expectedArrival, giveUpMsOf, isOutstanding, rulesOf } from "@headroom/model";
+import type { CapacityOrder, Policy, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
-import { mayHoldForOrders } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import { canBeTold } from "./constraint-checks.ts";
@@ -79,9 +78,21 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
 
 export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.protectedStarts > 0;
 
-/** Whether idle capacity may be held for work whose other nodes are ordered. */
+/** Whether idle capacity may be held for work whose other nodes are ordered: such an order is awaited within an hour. */
 export const mayHold = (state: ReadonlyState, nowMs: number): boolean =>
-  mayHoldForOrders(rulesOf(state.policy), state, nowMs);
+  !reservesStarts(state) && [...state.capacityOrders.values()].some((order) => isAwaited(state, order, nowMs));
+
+/** Not awaited: an order that a person has to place and has not, and one that is late by more than its lead time allows. */
+function isAwaited({ pools }: ReadonlyState, order: CapacityOrder, nowMs: number): boolean {
+  const { automatic, arrival, orderedAtMs, joinedCount, pool } = order;
+  if (automatic === undefined || !isOutstanding(order)) return false;
+  const isByHand = automatic.provisioner === MANUAL_PROVISIONER;
+  if (isByHand && orderedAtMs === null && joinedCount === 0) return false;
+  const fromMs = isByHand && orderedAtMs !== null ? orderedAtMs : automatic.decidedAtMs;
+  const statedMs = arrival.kind === "leadTime" ? arrival.p95Ms : arrival.p95AtMs - (orderedAtMs ?? 0);
+  const leadMs = pools.get(pool)?.burst?.leadTimeP95Ms ?? Math.min(Math.max(0, statedMs), 24 * 3_600_000);
+  return nowMs < fromMs + giveUpMsOf(leadMs) && expectedArrival(order, nowMs).p50AtMs <= nowMs + 3_600_000;
+}
 
 /** Whether the policy has phases that start work. */
 export const startsWork = ({ policy }: ReadonlyState): boolean => {

@@ -40,7 +40,6 @@ export { commandOfChange } from "./lifecycle/proposed-changes.ts";
 export { submissionAdmissionFailure } from "./lifecycle/submit.ts";
 export { entitlementOf, entitlementToPreempt, teamSharesOf } from "./ordering/team-share.ts";
 export type { TeamShare } from "./ordering/team-share.ts";
-export { mayHoldForOrders } from "./placement/backfill/held-for-orders.ts";
 export { reservationsOf } from "./placement/backfill/reservations.ts";
 export type { Reservation } from "./placement/backfill/reservations.ts";
 export {

@@ -2,10 +2,11 @@
  * Orders nodes for work that fits nowhere, and releases extra nodes that are idle. It runs at the end of a round, when
  * everything that fits has started. Start at `keepBursts`; `order-nodes.ts` chooses pools and numbers of nodes.
  */
-import { MANUAL_PROVISIONER, giveUpMsOf, isOrderOver, isOutstanding } from "@headroom/model";
+import { MANUAL_PROVISIONER, isOrderOver } from "@headroom/model";
 import type { CapacityOrder, NodeId } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { failOrder } from "../lifecycle/order-reports.ts";
+import { orderDueAtMs } from "../placement/order-due.ts";
 import { orderForWaiting } from "./order-nodes.ts";
 import { wakeAt } from "./wake-at.ts";
 
@@ -34,18 +35,13 @@ export function giveUpOrders(batch: Batch): void {
   for (const order of batch.world.state.capacityOrders.values()) giveUp(batch, order);
 }
 
-/** Longest lead time of an order whose pool has lost its rule. */
-const LEAD_MAX_MS = 86_400_000;
-
 function giveUp(batch: Batch, order: CapacityOrder): void {
-  const { automatic, arrival, orderedAtMs, pool } = order;
-  if (automatic === undefined || automatic.provisioner === MANUAL_PROVISIONER || !isOutstanding(order)) return;
-  // By the rule of the pool: a provisioner that names a later date each time would hold up the work for good.
-  const statedMs = arrival.kind === "leadTime" ? arrival.p95Ms : Math.max(0, arrival.p95AtMs - (orderedAtMs ?? 0));
-  const leadMs = batch.world.state.pools.get(pool)?.burst?.leadTimeP95Ms ?? Math.min(statedMs, LEAD_MAX_MS);
-  const dueAtMs = automatic.decidedAtMs + giveUpMsOf(leadMs);
+  const dueAtMs = orderDueAtMs(batch.world.state, order);
+  if (dueAtMs === null) return;
+  // A person ends an order by hand, but nothing is held for it from then on.
   if (dueAtMs > batch.nowMs) wakeAt(batch, dueAtMs);
-  else failOrder(batch, order, "its nodes did not join in time");
+  else if (order.automatic?.provisioner !== MANUAL_PROVISIONER)
+    failOrder(batch, order, "its nodes did not join in time");
 }
 
 /** Releases nodes of one order. `needed`: nodes that waiting work or a protected start counts on. */

@@ -110,6 +110,11 @@ function startWhatFits(batch: Batch): boolean {
   }
   if (batch.isCounterfactual && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
+  // A start that changed held places may have left room for a request that was refused before it.
+  if (held?.isOutdated === true && !batch.isOver && !free.isCut) {
+    startWhatFits(batch);
+    return false;
+  }
   keepReservations(world, reservations?.list ?? held?.list ?? NOTHING_RESERVED);
   if (free.isCut) batch.cut();
   // In a counterfactual run, protected starts that were not computed yet also block other requests.
@@ -247,11 +252,16 @@ function placeFrom(batch: Batch, bucket: QueueBucket, { reservations, held }: Ke
   if (place !== null) {
     reservations?.release();
     reservations?.forget();
+    held?.started({ bucket, workers: place.placement.workers, isBeside: placement !== null });
     if (place.taken.length > 0) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, place);
     return start(batch, bucket, place.placement);
   }
   const nominated = roundStrategy(world)?.placeLater(batch, bucket) ?? null;
-  if (nominated !== null) return nominated;
+  if (nominated !== null) {
+    const { workers = [] } = world.state.nominations.get(nominated) ?? {};
+    held?.started({ bucket, workers, isBeside: false });
+    return nominated;
+  }
   // A request that fits except for a protected start is tried in every round: the protected request may start without
   // any capacity being freed.
   if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))

@@ -4,7 +4,7 @@
  * placed, in queue order, on the fleet with the coming nodes; what a request gets there on present nodes is held
  * against the requests behind it, if it also needs a coming node. Policies with protected starts are left alone.
  */
-import { expectedArrival, isOutstanding } from "@headroom/model";
+import { expectedArrival } from "@headroom/model";
 import type { NodeId, Rules, WorkloadId } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
@@ -16,6 +16,7 @@ import type { ReadonlyState } from "../../state/state.ts";
 import { isHeldByLimit } from "../could-ever.ts";
 import { fleetWithExpectedNodes } from "../expected-nodes.ts";
 import { orderOfExpected } from "../extended-fleet.ts";
+import { orderDueAtMs } from "../order-due.ts";
 import { findBesideStarts } from "./beside-starts.ts";
 import type { Reservation } from "./reservations.ts";
 
@@ -25,15 +26,21 @@ const TASKS_MAX = 4_096;
 /** Idle capacity is not held for nodes that come later than this: it would be wasted for too long. */
 const HELD_AHEAD_MS = 3_600_000;
 
-/** Whether capacity may be held: the engine ordered nodes that have not all come. */
+/**
+ * Searches for held places in one phase. After further starts that change held places, the others are kept as they are: a search costs
+ * as much as placing the whole queue.
+ */
+const SEARCHES_MAX = 8;
+
+/** Whether capacity may be held: the engine ordered nodes that have not all come, and are not much too late. */
 export const mayHoldForOrders = (rules: Pick<Rules, "backfill">, state: ReadonlyState, nowMs: number): boolean =>
   rules.backfill.protectedStarts === 0 && soonOrders(state, nowMs).size > 0;
 
-/** When the nodes of each outstanding order of the engine are expected, for those that come soon. */
-function soonOrders({ capacityOrders }: ReadonlyState, nowMs: number): ReadonlyMap<string, number> {
+/** When the nodes of each order of the engine are expected, for those that come soon. Orders that nobody has placed do not. */
+function soonOrders(state: ReadonlyState, nowMs: number): ReadonlyMap<string, number> {
   const soon = new Map<string, number>();
-  for (const order of capacityOrders.values()) {
-    if (order.automatic === undefined || !isOutstanding(order)) continue;
+  for (const order of state.capacityOrders.values()) {
+    if ((orderDueAtMs(state, order) ?? nowMs) <= nowMs) continue;
     const atMs = Math.max(nowMs, expectedArrival(order, nowMs).p50AtMs);
     if (atMs <= nowMs + HELD_AHEAD_MS) soon.set(order.name, atMs);
   }
@@ -47,12 +54,21 @@ interface HeldPlaces {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
+/** A request that starts, where, and whether the place was found beside what is held for requests ahead. */
+interface Started {
+  readonly bucket: QueueBucket;
+  readonly workers: Placement["workers"];
+  readonly isBeside: boolean;
+}
+
 export class HeldForOrders {
   readonly #world: World;
   readonly #nowMs: number;
-  /** `null` until a request fits that could take held capacity, and after a start that touched it. */
+  /** `null` until a request fits that could take held capacity, and after a start that changes held places. */
   #held: HeldPlaces | null = null;
+  #searchCount = 0;
   #hasBlocked = false;
+  #hasChanged = false;
 
   constructor(world: World, nowMs: number) {
     this.#world = world;
@@ -64,9 +80,14 @@ export class HeldForOrders {
     return this.#hasBlocked;
   }
 
+  /** Whether a request was refused because of places that a start has changed since, so that it may fit now. */
+  get isOutdated(): boolean {
+    return this.#hasBlocked && this.#hasChanged;
+  }
+
   /** The held places, if a request was found that could take them. */
   get list(): readonly Reservation[] {
-    return this.#held?.places ?? [];
+    return this.#hasBlocked ? this.all() : (this.#held?.places ?? []);
   }
 
   all(): readonly Reservation[] {
@@ -80,17 +101,43 @@ export class HeldForOrders {
     const ahead = places.filter((held) => (ranks.get(held.bucket) as number) < rank);
     const takesNone = ahead.length === 0 || placement.workers.every(({ node }) => !nodes.has(node));
     const found = takesNone ? placement : findBesideStarts(this.#world, bucket.request, ahead);
-    if (found === null) this.#hasBlocked = true;
-    // The start of this request changes the places of its bucket and of those whose nodes it takes.
-    else if (found.workers.some(({ node }) => nodes.has(node)) || places.some((held) => held.bucket === bucket))
-      this.#held = null;
+    this.#hasBlocked ||= found === null;
     return found;
   }
 
+  /**
+   * Must be called before each start. Places that are held for requests ahead have room beside it. Those of other requests are
+   * searched again if it takes their nodes, and so are those of a workload whose last task starts.
+   */
+  started({ bucket, workers, isBeside }: Started): void {
+    if (this.#held === null) return;
+    const { ranks, places, nodes } = this.#held;
+    const first = bucket.waiting.first();
+    const isLast = first !== undefined && readyTaskCount(first, this.#nowMs) <= 1;
+    const rank = isBeside ? (ranks.get(bucket) ?? Number.POSITIVE_INFINITY) : 0;
+    const taken = new Set(workers.flatMap(({ node }) => (nodes.has(node) ? [node] : [])));
+    const left = places.filter(
+      (held) =>
+        !(isLast && held.workloadId === first.id) &&
+        ((ranks.get(held.bucket) as number) < rank || held.placement.workers.every(({ node }) => !taken.has(node))),
+    );
+    if (left.length === places.length) return;
+    const isSearchedAgain = this.#searchCount < SEARCHES_MAX;
+    this.#hasChanged ||= this.#hasBlocked || !isSearchedAgain;
+    this.#held = isSearchedAgain ? null : { ranks, places: left, nodes: nodesOf(left) };
+  }
+
   #find(): HeldPlaces {
-    return (this.#held ??= findHeldPlaces(this.#world, this.#nowMs));
+    if (this.#held === null) {
+      this.#searchCount++;
+      this.#held = findHeldPlaces(this.#world, this.#nowMs);
+    }
+    return this.#held;
   }
 }
+
+const nodesOf = (places: readonly Reservation[]): ReadonlySet<NodeId> =>
+  new Set(places.flatMap(({ placement }) => placement.workers.map(({ node }) => node)));
 
 function findHeldPlaces(world: World, nowMs: number): HeldPlaces {
   const ranks = new Map<QueueBucket, number>();
@@ -118,8 +165,7 @@ function findHeldPlaces(world: World, nowMs: number): HeldPlaces {
     order.drop(head);
   }
   fleet.end();
-  const nodes = new Set(places.flatMap(({ placement }) => placement.workers.map(({ node }) => node)));
-  return { ranks, places, nodes };
+  return { ranks, places, nodes: nodesOf(places) };
 }
 
 function* tasksOf(
