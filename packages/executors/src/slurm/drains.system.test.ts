@@ -68,4 +68,25 @@ describe.skipIf(missing !== null || !isTurnOf("drains"))("drained nodes on a Slu
       expect(await states()).toEqual(["n1 idle none", "n2 idle none", "n3 drained broken fan"]);
     },
   );
+
+  it("states drains of others as signals, which end with them", { timeout: 60_000 }, async () => {
+    await cluster.call("scontrol", "update", "nodename=n3", "state=drain", "reason=broken fan");
+    await executor.passDrains?.([nodeId("slurm-n1")]);
+    await executor.inventory();
+    // The drain of n1 is one of Headroom.
+    expect(executor.nodeSignals?.()).toEqual([
+      {
+        nodeId: "slurm-n3",
+        code: "slurm-drain",
+        severity: "warning",
+        detail: expect.stringMatching(/broken fan.*; repair the node/),
+      },
+    ]);
+    await executor.passDrains?.([]);
+    await cluster.call("scontrol", "update", "nodename=n3", "state=resume");
+    // Slurm waits for the daemon of a node that has just been resumed.
+    await expect
+      .poll(async () => (await names()).length === 3 && executor.nodeSignals?.()?.length === 0, { timeout: 40_000 })
+      .toBe(true);
+  });
 });
