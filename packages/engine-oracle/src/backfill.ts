@@ -5,7 +5,7 @@
 import { attemptId, rulesOf } from "@headroom/model";
 import type { AttemptId, Nomination, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
-import { plannedDurationMs, reservationsOf } from "@headroom/engine/internals";
+import { plannedDurationMs, plannedStagingMs, reservationsOf } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import { feasibility, requestOf } from "./recount.ts";
@@ -28,7 +28,8 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
 /** The state with nominations, and with reservations that begin before this request would end. */
 function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, Nomination> {
   const { state } = world;
-  const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
+  const runMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
+  const lastsMs = runMs + plannedStagingMs(world, workload.spec);
   const places = new Map(state.nominations);
   for (const [index, { workloadId, placement, startMs }] of reservationsOf(world).entries()) {
     const mayEndBefore = reservesStarts(state) && startMs >= nowMs + lastsMs;

@@ -131,10 +131,10 @@ function endOf(state: ReadonlyState, attempt: Attempt, nowMs: number): number {
 
 function expectedEndMs(
   { policy }: ReadonlyState,
-  { stop, startedAtMs, placedAtMs, prediction }: Attempt,
+  { stop, startedAtMs, placedAtMs, prediction, stagingMs = 0 }: Attempt,
   { walltimeMs, graceTimeoutMs }: WorkloadSpec,
 ): number {
   if (stop !== null) return (stop.checkpointUntilMs ?? stop.atMs) + graceTimeoutMs;
   const lastsMs = prediction?.durationMs ?? walltimeMs ?? rulesOf(policy).backfill.assumedWalltimeMs;
-  return (startedAtMs ?? placedAtMs) + lastsMs;
+  return (startedAtMs ?? placedAtMs + stagingMs) + lastsMs;
 }

@@ -20,7 +20,17 @@ export { findVersion, findVersionOf, usersOf } from "./state/find-artifact.ts";
 export { readEvents, readInputs } from "./state/upcast.ts";
 export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
-export { clockOf, createEngine, endpointsOf, forkEngine, replayEngine, restoreEngine } from "./engine/engine.ts";
+export {
+  clockOf,
+  createEngine,
+  endpointsOf,
+  forkEngine,
+  replayEngine,
+  restoreEngine,
+  transferBefore,
+} from "./engine/engine.ts";
+export { drawnTransferMs } from "./cluster/transfers.ts";
+export type { ExpectedTransfer, TransferTimes } from "./cluster/transfers.ts";
 export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";

@@ -5,6 +5,7 @@
 export { Batch } from "./batch/batch.ts";
 export { CachedInputs } from "./cluster/cached-inputs.ts";
 export type { TypeCapacity } from "./cluster/capacity.ts";
+export { plannedStagingMs } from "./cluster/transfers.ts";
 export { usageKey } from "./cluster/decayed-usage-index.ts";
 export { activeAttempt, attemptsOn, byPlacement, workloadOf } from "./cluster/entities.ts";
 export { NODE_LEVEL } from "./cluster/fabric-index.ts";
@@ -40,7 +41,7 @@ export { commandOfChange } from "./lifecycle/proposed-changes.ts";
 export { submissionAdmissionFailure } from "./lifecycle/submit.ts";
 export { entitlementOf, entitlementToPreempt, teamSharesOf } from "./ordering/team-share.ts";
 export type { TeamShare } from "./ordering/team-share.ts";
-export { reservationsOf } from "./placement/backfill/reservations.ts";
+export { heldMs, reservationsOf } from "./placement/backfill/reservations.ts";
 export type { Reservation } from "./placement/backfill/reservations.ts";
 export {
   couldEverFit,

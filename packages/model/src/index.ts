@@ -31,6 +31,7 @@ export * from "./resources/executor-state.ts";
 export * from "./resources/fabric-labels.ts";
 export * from "./resources/failure-domains.ts";
 export * from "./resources/cached-input.ts";
+export * from "./resources/store.ts";
 export * from "./resources/foreign-use.ts";
 export * from "./resources/qualification.ts";
 export * from "./resources/incident.ts";

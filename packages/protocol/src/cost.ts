@@ -55,11 +55,13 @@ const amounts = {
 const meteredLine = z
   .object({
     dayMs: instantMs,
-    service: z.enum(["storage", "tokens"]),
+    service: z.enum(["storage", "egress", "tokens"]),
     team: z.string(),
-    subject: z.string().meta({ description: "Version of an artifact, or model of a gateway." }),
+    subject: z
+      .string()
+      .meta({ description: "Version of an artifact, workload that read the bytes, or model of a gateway." }),
     place: z.string().meta({ description: "Store, or pool of a gateway." }),
-    quantity: z.number().meta({ description: "Gibibyte-hours, or tokens of prompts and answers." }),
+    quantity: z.number().meta({ description: "Gibibyte-hours, gibibytes, or tokens of prompts and answers." }),
     requestCount: z.int(),
     price: z.string().meta({ description: "Price document; empty: none covers the line, and it costs nothing." }),
     provider: z.string(),

@@ -1,5 +1,6 @@
 /** The journal's events in the form in which they are streamed: every event as it was recorded, with its sequence. */
 import { z } from "zod";
+import { bytesTransferred, storesChanged } from "./store-event.ts";
 import { evictionPlan, evictionReason, nodeSpec, nomination } from "./event-parts.ts";
 import { executorModes } from "./executor.ts";
 import { qualificationCauses, qualificationSuites } from "./qualification.ts";
@@ -159,6 +160,7 @@ export const event = z
       detail: z.string(),
       durationMs: count,
     }),
+    fact("storesChanged", storesChanged),
     fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
     fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
     fact("nodeRemovalRequested", { nodeId: z.string(), actor: z.string() }),
@@ -349,7 +351,9 @@ export const event = z
       workers: z.array(workerAllocation),
       prediction: prediction.optional(),
       launchAtMs: instantMs.optional(),
+      stagingMs: count.optional().meta({ description: "Longest expected time of the transfer of its inputs." }),
     }),
+    fact("bytesTransferred", bytesTransferred),
     fact("backoffEnded", { attemptId: z.string() }),
     fact("attemptStarted", { attemptId: z.string() }),
     fact("replicaReady", { attemptId: z.string(), address: z.string() }),

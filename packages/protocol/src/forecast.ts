@@ -160,6 +160,22 @@ export const startingChanges = z
   })
   .meta({ id: "StartingChanges" });
 
+export const expectedTransfer = z
+  .object({
+    mib: count.meta({ description: "Bytes that are not on the node yet, in MiB." }),
+    stores: z.array(z.string()).meta({ description: "Stores from which they come." }),
+    unknownCount: count.meta({ description: "Inputs of unknown size, which size, times and cost leave out." }),
+    p10Ms: count.nullable().meta({ description: "Time of the transfer; null: unknown." }),
+    p50Ms: count.nullable(),
+    p90Ms: count.nullable(),
+    readingCount: count.meta({
+      description: "Measured transfers behind the times; 0: the store's declared throughput, or nothing.",
+    }),
+    egressMicroUsd: count.meta({ description: "Cost of the bytes that leave the site of their store." }),
+    sentence,
+  })
+  .meta({ id: "ExpectedTransfer" });
+
 export const startEstimate = z
   .object({
     workloadId: z.string().meta({ description: "For an array with some tasks started: the start of the next task." }),
@@ -206,6 +222,13 @@ export const startEstimate = z
       .meta({ description: "Errors of earlier forecasts of this server; absent: no forecast has ended yet." }),
     expectedCapacity: expectedCapacity.optional().meta({
       description: "Ordered nodes without which the work cannot start; no scenario counts on them. Absent: none.",
+    }),
+    transfer: expectedTransfer.optional().meta({
+      description: "Inputs that are brought to the node after the placement; absent: none.",
+    }),
+    workers: z.object({ p10AtMs: instantMs, p50AtMs: instantMs, p90AtMs: instantMs.nullable() }).optional().meta({
+      description:
+        "Start of the workers: placement and transfer together; absent: no transfer, or its time is unknown.",
     }),
     sentence,
   })
@@ -453,5 +476,6 @@ export type WouldStart = z.output<typeof wouldStart>;
 export type StartingChange = z.output<typeof startingChange>;
 export type StartingChanges = z.output<typeof startingChanges>;
 export type SubmissionForecast = z.output<typeof submissionForecast>;
+export type ExpectedTransfer = z.output<typeof expectedTransfer>;
 export type StartEstimate = z.output<typeof startEstimate>;
 export type ExpectedStart = z.output<typeof expectedStart>;

@@ -164,9 +164,9 @@ export const workloadAccepted = z.object({ workloadId: z.string() }).meta({ id: 
 
 export const submissionNotice = z
   .object({
-    kind: z.enum(["reclaimable", "noCheckpoints", "checkpointInterval", "notEnforced"]).meta({
+    kind: z.enum(["reclaimable", "noCheckpoints", "checkpointInterval", "notEnforced", "transfer"]).meta({
       description:
-        "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now; `notEnforced`: isolation or limits that an executor cannot enforce.",
+        "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now; `notEnforced`: isolation or limits that an executor cannot enforce; `transfer`: inputs that are brought to the node first, with time and cost.",
     }),
     message: z.string(),
   })

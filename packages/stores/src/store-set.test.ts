@@ -17,6 +17,7 @@ import path from "node:path";
 import { contentDigest } from "@headroom/platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeCache } from "./cache/node-cache.ts";
+import type { MovedBytes } from "./cache/node-cache.ts";
 import { readStore, storeConflict } from "./objects/store-declaration.ts";
 import type { StoreDeclaration } from "./objects/store-declaration.ts";
 import { StoreSet } from "./store-set.ts";
@@ -75,12 +76,27 @@ const signal = new AbortController().signal;
 
 async function obtain(
   uri: string,
-  options: { digest?: string; holder?: string; from?: NodeCache; signal?: AbortSignal; onStaged?: () => void } = {},
+  options: {
+    digest?: string;
+    holder?: string;
+    from?: NodeCache;
+    signal?: AbortSignal;
+    onStaged?: () => void;
+    onMoved?: (moved: MovedBytes) => void;
+  } = {},
 ): Promise<string> {
   const place = stores.placeOf(uri);
   if (place === null) throw new Error(`no store for ${uri}`);
   const { store, turns } = await stores.open(place.declaration);
-  const wanted = { store, turns, key: place.key, uri, digest: options.digest ?? null, parallel: 3 };
+  const wanted = {
+    store,
+    turns,
+    key: place.key,
+    uri,
+    digest: options.digest ?? null,
+    parallel: 3,
+    onMoved: options.onMoved,
+  };
   return (options.from ?? cache).obtain(wanted, options.holder ?? "w1.1", {
     signal: options.signal ?? signal,
     onStaged: options.onStaged ?? (() => {}),
@@ -126,6 +142,28 @@ describe("downloads", () => {
       await contentDigest(await obtain("s3://lake/narrow/chat", { digest: sha(large), from: later })),
     ).toMatchObject({ digest: sha(large) });
     expect(server.readsOf("narrow/chat")).toBe(1);
+  });
+
+  it("reports the bytes that a store sent once, also those of a process that was killed", async () => {
+    for (const isKilled of [false, true]) {
+      const key = `narrow/${isKilled ? "killed" : "cut"}`;
+      server.objects.set(key, large);
+      let served = 0;
+      server.faultOf = ({ method }) => (method === "GET" && ++served > 2 ? 403 : null);
+      const moved: MovedBytes[] = [];
+      const onMoved = (each: MovedBytes): void => void moved.push(each);
+      const uri = `s3://lake/${key}`;
+      await expect(obtain(uri, { digest: sha(large), onMoved, from: openCache() })).rejects.toThrow("refuses");
+      const [first] = moved.splice(0);
+      expect(first).toMatchObject({ bytes: 2_000_000, isFailed: true, isResumed: false });
+      // A process that is killed has reported nothing.
+      const drafts = path.join(folder, "cache/drafts");
+      if (isKilled) for (const name of readdirSync(drafts)) rmSync(path.join(drafts, name, "reported"));
+      server.faultOf = () => null;
+      const at = await obtain(uri, { digest: sha(large), onMoved, from: openCache() });
+      expect(moved).toMatchObject([{ bytes: isKilled ? 2_500_000 : 500_000, isFailed: false, isResumed: true }]);
+      expect(readdirSync(path.dirname(at))).not.toContain("reported");
+    }
   });
 
   it("gives no name to bytes that do not match the digest, and reads them again the next time", async () => {

@@ -15,6 +15,7 @@ import { healthEventSentence, isHealthEvent } from "./health-event-text.ts";
 import { isPipelineEvent, pipelineEventSentence } from "./pipeline-text.ts";
 import { coresText, durationText, memoryText, metricText, plural } from "./plain-text.ts";
 import { isProposalEvent, proposalEventSentence } from "./proposal-text.ts";
+import { storeEventSentence } from "./store-event-text.ts";
 import { exitSentence } from "./workload-view.ts";
 import { execText } from "./exec-text.ts";
 import { changesText } from "./workload-changes.ts";
@@ -85,13 +86,15 @@ function executorSentence(event: ExecutorEvent): string {
   }
 }
 
-type NodeUseEvent = Extract<Event, { readonly kind: "nodeCacheChanged" | "foreignUseChanged" }>;
+type NodeUseEvent = Extract<Event, { readonly kind: "nodeCacheChanged" | "foreignUseChanged" | "storesChanged" }>;
 
 const isNodeUse = (event: Event): event is NodeUseEvent =>
-  event.kind === "nodeCacheChanged" || event.kind === "foreignUseChanged";
+  event.kind === "nodeCacheChanged" || event.kind === "foreignUseChanged" || event.kind === "storesChanged";
 
-const nodeUseText = (event: NodeUseEvent): string =>
-  event.kind === "nodeCacheChanged" ? nodeCacheText(event) : foreignUseText(event.nodeId, event.use);
+function nodeUseText(event: NodeUseEvent): string {
+  if (event.kind === "storesChanged") return storeEventSentence(event);
+  return event.kind === "nodeCacheChanged" ? nodeCacheText(event) : foreignUseText(event.nodeId, event.use);
+}
 
 function nodeCacheText({ nodeId, added, removed }: Event & { readonly kind: "nodeCacheChanged" }): string {
   const mib = added.reduce((sum, each) => sum + each.mib, 0);
@@ -269,6 +272,8 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} wrote a checkpoint at step ${event.step}.`;
     case "pipelineStepStarted":
       return pipelineEventSentence(event);
+    case "bytesTransferred":
+      return storeEventSentence(event);
     default:
       return placeSentence(event);
   }

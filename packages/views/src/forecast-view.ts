@@ -24,6 +24,7 @@ import { withExpectedCapacity } from "./expected-capacity.ts";
 import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
 import { reclaimSentence } from "./reclaim-text.ts";
 import { submissionNotices, withNotices } from "./submission-notices.ts";
+import { withTransfer } from "./transfer-view.ts";
 import { verdictResource, verdictView } from "./verdict-view.ts";
 
 /**
@@ -107,8 +108,14 @@ export function withEstimate(
 ): SubmissionForecast {
   const found = estimates.find(({ workloadId }) => workloadId === id);
   if (!needsEstimate(forecast) || found === undefined) return forecast;
-  const { workloadId: _id, ...estimate } = found;
-  return { ...forecast, estimate: { ...estimate, sentence: estimateSentence(fork, found) } };
+  return {
+    ...forecast,
+    estimate: withoutId(withTransfer(fork, { ...found, sentence: estimateSentence(fork, found) })),
+  };
+}
+
+function withoutId({ workloadId: _id, ...estimate }: StartEstimate): Omit<StartEstimate, "workloadId"> {
+  return estimate;
 }
 
 /** Fields of a command that is sent to a fork on behalf of this user. */
@@ -180,7 +187,7 @@ export type EstimatedStart = Omit<StartEstimate, "sentence">;
 export function estimateView(engine: Engine, estimate: EstimatedStart): StartEstimate {
   const sentence = estimateSentence(engine, estimate);
   const verdict = estimate.p50AtMs === null ? verdictView(engine, estimate.workloadId) : null;
-  if (verdict?.kind !== "blocked") return { ...estimate, sentence };
+  if (verdict?.kind !== "blocked") return withTransfer(engine, { ...estimate, sentence });
   const { expectedCapacity } = verdict;
   const expected = expectedCapacity === undefined ? {} : { expectedCapacity };
   return { ...estimate, ...expected, sentence: `${verdict.sentence} ${sentence}` };

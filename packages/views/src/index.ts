@@ -99,4 +99,5 @@ export {
   workloadSummary,
   workloadView,
 } from "./workload-view.ts";
+export { stagingEstimate, transferView } from "./transfer-view.ts";
 export { changesWithNotices, noticesInOrder, submissionNotices, withNotices } from "./submission-notices.ts";

@@ -6,6 +6,7 @@ import type { ApplyChange as EngineChange, Workload, WorkloadSpec } from "@headr
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { acceleratorsAsked, guaranteedTo, reclaimNote } from "./reclaim-text.ts";
+import { transferView } from "./transfer-view.ts";
 import { submissionOrder } from "./submission-order.ts";
 
 const HOUR_MS = 3_600_000;
@@ -34,6 +35,8 @@ export function submissionNotices(engine: Engine, { spec, actor }: NewWork, aske
     notices.push({ kind: "checkpointInterval", message: `${intervalSentence(checkpointIntervalFor(state, spec))}.` });
   const risk = unsavedSentence(engine, { spec, actor });
   if (risk !== null) notices.push({ kind: "noCheckpoints", message: risk });
+  const transfer = transferView(engine, spec, null);
+  if (transfer !== null) notices.push({ kind: "transfer", message: transfer.sentence });
   return notices;
 }
 

@@ -8,6 +8,7 @@ import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
 import { durationText, plural } from "./plain-text.ts";
+import { movementText } from "./store-event-text.ts";
 import { dependencySentence, exitSentence } from "./workload-view.ts";
 import { execText } from "./exec-text.ts";
 import { changesText } from "./workload-changes.ts";
@@ -157,6 +158,8 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
   switch (event.kind) {
     case "backoffEnded":
       return `${name} is launched: its back-off is over.`;
+    case "bytesTransferred":
+      return `${name} ${movementText(event)}.`;
     case "attemptStarted":
       return `${name} started.`;
     case "replicaReady":

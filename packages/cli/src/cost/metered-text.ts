@@ -1,7 +1,8 @@
-/** Storage and tokens in the report of costs. */
+/** Storage, egress and tokens in the report of costs. */
 import type { MeteredLine } from "@headroom/usage";
 
 const MICRO = 1_000_000;
+const UNITS = { storage: "GiB-hours", egress: "GiB", tokens: "tokens" } as const;
 
 export const meteredItems = (metered: readonly MeteredLine[]): readonly object[] =>
   metered.map((line) => ({
@@ -11,7 +12,7 @@ export const meteredItems = (metered: readonly MeteredLine[]): readonly object[]
     subject: line.subject,
     place: line.place,
     quantity: line.quantity,
-    unit: line.service === "storage" ? "GiB-hours" : "tokens",
+    unit: UNITS[line.service],
     requests: line.requestCount,
     price: line.price,
     usd: line.microUsd / MICRO,
@@ -36,6 +37,9 @@ export function meteredPairs(metered: readonly MeteredLine[]): readonly (readonl
       `${money(sum(storage, "microUsd"))}, ${sum(storage, "quantity").toFixed(1)} GiB-hours${without}`,
     ]);
   }
+  const egress = metered.filter(({ service }) => service === "egress");
+  if (egress.length > 0)
+    pairs.push(["egress", `${money(sum(egress, "microUsd"))}, ${sum(egress, "quantity").toFixed(1)} GiB`]);
   if (bought.length > 0)
     pairs.push(["tokens bought", `${money(sum(bought, "microUsd"))}, ${sum(bought, "quantity")} tokens`]);
   if (own.length > 0)

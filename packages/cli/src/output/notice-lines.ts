@@ -7,6 +7,7 @@ const labels: Readonly<Record<SubmissionNotice["kind"], string>> = {
   checkpointInterval: "note",
   noCheckpoints: "warning",
   notEnforced: "warning",
+  transfer: "note",
 };
 
 export const noticeLines = (notices: readonly SubmissionNotice[] = []): string[] =>

@@ -16,6 +16,7 @@ import { wakeForBudgets } from "./accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
 import { settleUse } from "./resize-events.ts";
 import { countEnd, updateTask } from "./tasks.ts";
+import { moveBytes } from "./store-events.ts";
 import { recordRunTime } from "./run-times.ts";
 import { queueIfReady, removeAttempt, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
@@ -69,6 +70,7 @@ export const attemptEvents: Appliers<AttemptEvent> = {
     refileCompletion(world, attempt);
   },
   attemptEnded: end,
+  bytesTransferred: moveBytes,
 };
 
 function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
@@ -96,6 +98,7 @@ function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
   if (event.prediction !== undefined) attempt.prediction = event.prediction;
   if (event.revisionNumber !== undefined) attempt.revisionNumber = event.revisionNumber;
   if (event.launchAtMs !== undefined) attempt.launchAtMs = event.launchAtMs;
+  if (event.stagingMs !== undefined) attempt.stagingMs = event.stagingMs;
   settleUse(world, workload);
   state.attempts.set(event.attemptId, attempt);
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];

@@ -18,6 +18,7 @@ import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
 import { isExecutorSuspended, suspendLikeExecutor } from "./executor-events.ts";
 import { beginIdleTime } from "./capacity-order-events.ts";
+import { changeStores, wakeForTransfers } from "./store-events.ts";
 import { removalEvents } from "./removal-events.ts";
 
 export const fleetEvents: Appliers<FleetEvent> = {
@@ -91,6 +92,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
     world.cachedInputs.add(nodeId, added);
     setOrDelete(node, "cachedInputs", inputs.length === 0 ? undefined : inputs);
     node.revision = world.state.sequence;
+    wakeForTransfers(world);
   },
   nodeQualificationRequired(world, { nodeId, suite, cause, atMs }) {
     const id = world.state.sequence;
@@ -116,6 +118,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
     node.qualification = { ...qualification, phase: outcome === "failed" ? "failed" : "waiting", detail };
     node.revision = world.state.sequence;
   },
+  storesChanged: changeStores,
   nodeDrainStarted(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.draining = true));
   },

@@ -10,7 +10,18 @@ import {
   InvariantError,
   invariant,
 } from "@headroom/model";
-import type { Command, Effect, Event, Input, Signal, Workload, WorkloadId, Lanes } from "@headroom/model";
+import type {
+  Command,
+  Effect,
+  Event,
+  Input,
+  Signal,
+  NodeId,
+  Workload,
+  WorkloadId,
+  WorkloadSpec,
+  Lanes,
+} from "@headroom/model";
 import { Batch, ROUND_STARTS_MAX } from "../batch/batch.ts";
 import { applyEvent, recordChain, settle } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
@@ -22,6 +33,8 @@ import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "../round/defragment.ts";
 import { findPlacement } from "../placement/place.ts";
 import { isInGroups } from "../cluster/request.ts";
+import { expectedTransfer } from "../cluster/transfers.ts";
+import type { ExpectedTransfer } from "../cluster/transfers.ts";
 import { runRound } from "../round/round.ts";
 import { placeGiven } from "../transitions/start.ts";
 import { copyFleetState, copyLiveState } from "../state/copy.ts";
@@ -410,6 +423,13 @@ export function endpointsOf(engine: Engine): readonly Workload[] {
   const { endpoints, state } = worldOf(engine);
   return [...endpoints].flatMap((id) => state.workloads.get(id) ?? []).toSorted(compareOrdinals);
 }
+
+/** The transfer of inputs before a start of the work on these nodes, or anywhere (`null`). Returns `null` if nothing is brought. */
+export const transferBefore = (
+  engine: Engine,
+  spec: Pick<WorkloadSpec, "data" | "team">,
+  nodes: readonly NodeId[] | null,
+): ExpectedTransfer | null => expectedTransfer(worldOf(engine), spec, nodes);
 
 /** The engine's clock: the newest `nowMs` it was given. */
 export function clockOf(engine: Engine): number {

@@ -24,6 +24,7 @@ import { seeNodeCaches } from "./node-caches.ts";
 import { endNotice, heedNotice } from "./notices.ts";
 import { endQualification, requireProof, startQualification } from "./qualification.ts";
 import { recordStoredCheckpoint } from "./stored-checkpoints.ts";
+import { recordMovement, seeStores } from "./stores.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
@@ -48,6 +49,10 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return startQualification(batch, observation);
     case "qualificationEnded":
       return endQualification(batch, observation);
+    case "storesSeen":
+      return seeStores(batch, observation.stores);
+    case "bytesTransferred":
+      return recordMovement(batch, observation);
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":
@@ -105,7 +110,7 @@ function seeAccelerators(
 
 type AttemptObservation = Exclude<
   Extract<Observation, { readonly attemptId: Attempt["id"] }>,
-  { readonly kind: "checkpointStored" }
+  { readonly kind: "checkpointStored" | "bytesTransferred" }
 >;
 
 function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObservation): void {

@@ -23,6 +23,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     proposalRules: new Map(state.proposalRules),
     artifacts: new Map(state.artifacts),
     artifactVersions: new Map(state.artifactVersions),
+    stores: new Map(state.stores),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),
     calendar: new Map(state.calendar),

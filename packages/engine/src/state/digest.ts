@@ -38,6 +38,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "burstAccounts",
         "proposals",
         "proposalRules",
+        "stores",
         "accounts",
         "decayedUsage",
         "schedules",

@@ -73,6 +73,7 @@ export function writableEmptyState(): State {
     proposalRules: new Map(),
     artifacts: new Map(),
     artifactVersions: new Map(),
+    stores: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new IdMap(),
     attempts: new IdMap(),

@@ -25,9 +25,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 26;
+const SNAPSHOT_FORMAT = 27;
 
-/** The format of a state in which no pool has a rule of qualification and no node has to qualify. */
+/** The format of a state without declared stores and expected transfers. */
+const FORMAT_WITHOUT_STORES = 26;
+
+/** The format of a state in which, besides, no pool has a rule of qualification and no node has to qualify. */
 const FORMAT_WITHOUT_QUALIFICATIONS = 25;
 
 /** The format of a state without proposals to remediate nodes, besides. */
@@ -94,7 +97,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasQualifications(state)) return SNAPSHOT_FORMAT;
+  if (hasStores(state)) return SNAPSHOT_FORMAT;
+  if (hasQualifications(state)) return FORMAT_WITHOUT_STORES;
   if (hasRemediations(state)) return FORMAT_WITHOUT_QUALIFICATIONS;
   if (hasCaches(state)) return FORMAT_WITHOUT_REMEDIATIONS;
   if (hasPlanningProposals(state)) return FORMAT_WITHOUT_CACHES;
@@ -171,6 +175,12 @@ function isTriggered({ pipelines, pipelineRuns }: State): boolean {
   return false;
 }
 
+function hasStores({ stores, attempts }: State): boolean {
+  if (stores.size > 0) return true;
+  for (const { stagingMs } of attempts.values()) if (stagingMs !== undefined) return true;
+  return false;
+}
+
 function hasQualifications({ pools, nodes }: State): boolean {
   for (const { qualification } of pools.values()) if (qualification !== undefined) return true;
   for (const { qualification } of nodes.values()) if (qualification !== undefined) return true;
@@ -233,6 +243,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     proposalRules: someOf(state.proposalRules.values()),
     artifacts: someOf([...state.artifacts.values()].map(store)),
     artifactVersions: someOf([...state.artifactVersions.values()].map(store)),
+    stores: someOf(state.stores.values()),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
@@ -268,7 +279,8 @@ type ListedTable =
   | "calendar"
   | "capacityOrders"
   | "proposals"
-  | "proposalRules";
+  | "proposalRules"
+  | "stores";
 
 /** Stored form of the tables. Empty tables are left out. */
 type StoredTables = {
@@ -365,6 +377,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     proposalRules: keyed(stored.proposalRules, ({ kind }) => kind),
     artifacts: keyed(artifacts, artifactKey),
     artifactVersions: keyed(versions, ({ id }) => id),
+    stores: keyed(stored.stores, ({ name }) => name),
     teams: keyed(stored.teams, ({ name }) => name),
     workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
     attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),

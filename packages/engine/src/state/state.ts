@@ -26,6 +26,7 @@ import type {
   Node,
   Pool,
   Site,
+  Store,
   AttemptId,
   NodeId,
   PoolName,
@@ -84,6 +85,8 @@ export interface ReadonlyState {
   readonly artifacts: ReadonlyMap<string, Artifact>;
   /** Versions of artifacts by id. The newest `DELETED_VERSIONS_KEPT` deleted ones of each name are kept. */
   readonly artifactVersions: ReadonlyMap<string, ArtifactVersion>;
+  /** Declared stores by name, in the order of declaration. */
+  readonly stores: ReadonlyMap<string, Store>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /**
    * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of

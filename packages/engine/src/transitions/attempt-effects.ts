@@ -21,6 +21,7 @@ import type {
 } from "@headroom/model";
 import { executorOf as executorOfAttempt } from "../state/executors.ts";
 import { byPlacement, workloadOf } from "../cluster/entities.ts";
+import { nearestFirst, siteOf, storeOf } from "../cluster/transfers.ts";
 import type { World } from "../cluster/world.ts";
 import { Slot } from "../cluster/scratch.ts";
 import { checkpointIntervalOn, distinctNodes, nodeFailures } from "../usage/checkpoint-interval.ts";
@@ -49,7 +50,7 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
   return {
     ...launch,
     ...(resume === undefined ? {} : { resume }),
-    ...(given === undefined ? {} : { artifacts: given.map((each) => withContent(world, each)) }),
+    ...(given === undefined ? {} : { artifacts: given.map((each) => withContent(world, each, attempt)) }),
     ...(everyMs === undefined ? {} : { checkpointEveryMs: everyMs }),
   };
 }
@@ -78,17 +79,21 @@ function resumeOf(world: World, { workloadId }: Attempt): LaunchGang["resume"] {
   };
 }
 
-function withContent({ state }: World, artifact: ProducedArtifact): LaunchArtifact {
+function withContent(world: World, artifact: ProducedArtifact, { workers }: Attempt): LaunchArtifact {
+  const { state } = world;
   const version = artifact.version === undefined ? undefined : state.artifactVersions.get(artifact.version);
   if (version === undefined) return artifact;
-  const { digest, rule } = version;
+  const { digest, rule, bytes } = version;
   const places = version.places.filter(({ state: at }) => at !== "missing").map(({ uri }) => uri);
   const others = places.filter((uri) => uri !== artifact.path);
+  const stored = places.filter((uri) => storeOf(world, uri) !== null);
+  const nearest = nearestFirst(world, stored, { bytes, site: siteOf(world, workers[0]?.node) });
   return {
     ...artifact,
     ...(digest === null ? {} : { digest }),
     ...(rule === undefined ? {} : { rule }),
     ...(others.length === 0 ? {} : { places: others }),
+    ...(nearest.length < 2 ? {} : { nearest }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Batch } from "../batch/batch.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
 import { predictedRun } from "../usage/run-times.ts";
 import { activeAttempt, rememberWorkload, workloadOf } from "../cluster/entities.ts";
+import { plannedStagingMs } from "../cluster/transfers.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WorkloadEntity } from "../state/state.ts";
@@ -61,8 +62,15 @@ export function recordPlace(
   const prediction = predictedRun(rules, state.runTimes, workloadOf(world, workloadId));
   const predicted = prediction === null ? placed : { ...placed, prediction };
   const launched = launchAtMs === null ? predicted : { ...predicted, launchAtMs };
+  const { spec } = workloadOf(world, workloadId);
+  const stagingMs = plannedStagingMs(
+    world,
+    spec,
+    workers.map(({ node }) => node),
+  );
+  const staged = stagingMs === 0 ? launched : { ...launched, stagingMs };
   const revisionNumber = revisionToPlace(world, workloadOf(world, workloadId));
-  batch.emit(revisionNumber === 1 ? launched : { ...launched, revisionNumber });
+  batch.emit(revisionNumber === 1 ? staged : { ...staged, revisionNumber });
 }
 
 /**

@@ -12,9 +12,9 @@ export const statedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { wallti
 /** Expected end of running work. It may be in the past: work that has passed its expected end can end at any moment. */
 export function expectedEndMs(
   rules: Pick<Rules, "backfill">,
-  { stop, startedAtMs, placedAtMs, prediction }: Attempt,
+  { stop, startedAtMs, placedAtMs, prediction, stagingMs = 0 }: Attempt,
   spec: WorkloadSpec,
 ): number {
   if (stop !== null) return stoppedByMs(stop, spec.graceTimeoutMs);
-  return (startedAtMs ?? placedAtMs) + (prediction?.durationMs ?? statedDurationMs(rules, spec));
+  return (startedAtMs ?? placedAtMs + stagingMs) + (prediction?.durationMs ?? statedDurationMs(rules, spec));
 }

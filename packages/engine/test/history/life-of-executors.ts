@@ -31,6 +31,7 @@ export function beginSilence(drive: Drive): void {
     executor: "lab",
     caches: [{ nodeId: nodeId("n82"), inputs: [{ uri: "s3://lake/corpus/v6", digest: null, mib: 1_204 }] }],
   });
+  moveBytes(drive);
   drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
   // The labels of a node change while it holds work.
   drive.receive({ kind: "nodeSeen", node: { ...node("n91", "T4"), labels: { rack: "r7" } } });
@@ -53,6 +54,29 @@ export function beginSilence(drive: Drive): void {
     drive.receive(command({ kind: "annotateIncident", incident: "i17", annotation }));
   drive.receive({ kind: "executorUnreachable", executor: "hpc", detail: "no answer within 30 s" });
   drive.receive({ kind: "nodeSeen", node: node("n83", "T4") });
+}
+
+/** A store is declared, an attempt waits for its inputs, and their transfer is measured. */
+function moveBytes(drive: Drive): void {
+  const lake = { name: "lake", root: "s3://lake/", site: null, kibPerS: 102_400, egressMicroUsdPerGib: 90_000 };
+  drive.receive({
+    kind: "storesSeen",
+    stores: [lake, { name: "nfs", root: "file:///nfs/", site: null, inPlace: true }],
+  });
+  drive.receive(submit("staged", { acceleratorTypes: ["T4"], data: { inputs: ["s3://lake/corpus/v6"] } }));
+  const attempt = [...drive.engine.state.attempts.values()].find(({ stagingMs }) => stagingMs !== undefined);
+  if (attempt === undefined) throw new Error("no attempt waits for its inputs");
+  const { id, workloadId } = attempt;
+  const moved = {
+    kind: "bytesTransferred",
+    workloadId,
+    attemptId: id,
+    store: "lake",
+    uri: "s3://lake/corpus/v6",
+  } as const;
+  drive.receive({ ...moved, direction: "in", bytes: 1_262_485_504, tookMs: 14_000 });
+  drive.receive({ ...moved, direction: "out", bytes: 4_096, tookMs: 12, failed: true });
+  drive.receive({ kind: "storesSeen", stores: [lake] });
 }
 
 /** The work is given up and ends, and both executors leave with their pools. */

@@ -370,7 +370,7 @@ const everything = `
   siteRemoved fleetInUse
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
   gangPlaced attemptStarted attemptStopRequested attemptEnded progressEstimated checkpointRecorded idleChanged
-  hotSpareReserved hotSpareReleased spare:taken hotSparesKept nodeCacheChanged
+  hotSpareReserved hotSpareReleased spare:taken hotSparesKept nodeCacheChanged storesChanged bytesTransferred
   workloadHeld workloadReleased workloadChanged gangGrown placementNominated nominationWithdrawn evictionPlanned
   stop:preempted stop:reclaimed stop:migrated predictionCorrected placed:groups placed:unlike-groups grown:groups
   succeeded failed stopped lost stop:cancelled stop:walltimeExceeded stop:nodeDrained stop:nodeLost

@@ -106,7 +106,10 @@ export class Story {
         const node = [...state.nodes.values()][move.pick % Math.max(1, state.nodes.size)];
         const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;
         if (node === undefined || executor === undefined) return [];
-        return [{ kind: "nodeCachesSeen", executor, caches: [{ nodeId: node.id, inputs: move.inputs }] }];
+        return [
+          { kind: "nodeCachesSeen", executor, caches: [{ nodeId: node.id, inputs: move.inputs }] },
+          ...storesOf(engine, move),
+        ];
       }
       case "hotSpares": {
         const pools = [{ ...pool(types[move.pick % types.length] ?? ""), ...withHotSpares(move.hotSpares) }];
@@ -290,3 +293,16 @@ const used = (id: AttemptId, pick: number): Input => ({
   peakMemoryMib: pick % 5 === 0 ? null : pick,
   capacityMib: 81_920,
 });
+
+/** A store of the generated inputs, sometimes removed, and a transfer of a launching attempt. */
+function storesOf({ state }: Engine, { pick, inputs }: Move & { readonly kind: "cache" }): Input[] {
+  const root = inputs[0]?.uri.replace(/[^/]*$/, "") ?? "s3://none/";
+  const kibPerS = 1 + (pick % 9) * 100;
+  const stores = pick % 11 === 0 ? [] : [{ name: "lake", root, site: null, kibPerS, egressMicroUsdPerGib: pick % 2 }];
+  const attempt = [...state.attempts.values()].find(({ startedAtMs }) => startedAtMs === null);
+  const seen: Input = { kind: "storesSeen", stores };
+  if (attempt === undefined) return [seen];
+  const { id, workloadId } = attempt;
+  const moved = { store: "lake", uri: `${root}x`, bytes: 2 ** (10 + (pick % 24)), tookMs: pick % 90_000 };
+  return [seen, { kind: "bytesTransferred", direction: "in", workloadId, attemptId: id, ...moved }];
+}

@@ -45,10 +45,12 @@ export class Narrator {
         const attempt = event.number > 1 ? ` attempt ${event.number}` : "";
         const who = `${this.name(event.workloadId)}${task}${attempt}`;
         this.#attempts.set(event.attemptId, who);
-        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}${predictionText(event.prediction)}${event.launchAtMs === undefined ? "" : `, to be launched at ${durationText(event.launchAtMs)}`}`;
+        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}${predictionText(event.prediction)}${event.launchAtMs === undefined ? "" : `, to be launched at ${durationText(event.launchAtMs)}`}${event.stagingMs === undefined ? "" : `, its inputs take ${durationText(event.stagingMs)} at most`}`;
       }
       case "backoffEnded":
         return `${this.#attempts.get(event.attemptId)} is launched`;
+      case "bytesTransferred":
+        return `${this.#attempts.get(event.attemptId)} read ${event.bytes} bytes from ${event.store} in ${event.tookMs} ms${event.egressMicroUsd === undefined ? "" : ` for ${event.egressMicroUsd} micro-dollars`}`;
       case "attemptStarted":
         return `${this.#attempts.get(event.attemptId)} runs`;
       case "execStarted":
@@ -167,6 +169,7 @@ type OtherEvent = Exclude<
       | "workloadEnded"
       | "gangPlaced"
       | "backoffEnded"
+      | "bytesTransferred"
       | "attemptStarted"
       | "execStarted"
       | "predictionCorrected"
@@ -245,6 +248,8 @@ function otherEvent(event: OtherEvent): string {
       return `${event.nodeId} returned`;
     case "nodeCacheChanged":
       return `cache of ${event.nodeId}: ${[...event.added.map(({ uri, mib }) => `+${uri} (${mib} MiB)`), ...event.removed.map((key) => `-${key}`)].join(" ")}`;
+    case "storesChanged":
+      return `stores: ${[...event.changed.map(({ name }) => `+${name}`), ...event.removed.map((name) => `-${name}`)].join(" ")}`;
     case "foreignUseChanged":
       return `foreign use of ${event.nodeId}: ${event.use === null ? "none" : fieldsText({ kind: "", ...event.use })}`;
     case "nodeQualificationRequired":

@@ -120,7 +120,7 @@ export class CheckpointDrain {
   }
 
   async #copy(note: DrainNote, onBegun: (note: DrainNote) => void): Promise<ReportedArtifact> {
-    const { path: at, places, to, step, attemptId, metrics } = note;
+    const { path: at, places, to, step, attemptId, workloadId, metrics } = note;
     const { signal } = this.#closing;
     const real = await readableIn(at, places);
     if (real === null)
@@ -135,7 +135,12 @@ export class CheckpointDrain {
     const begun = { ...note, within };
     this.#notes.save(begun);
     onBegun(begun);
-    const uri = await this.#setup.outputs.put({ path: at, digest, bytes }, to, { within, places, signal });
+    const uri = await this.#setup.outputs.put({ path: at, digest, bytes }, to, {
+      within,
+      places,
+      signal,
+      of: { workloadId, attemptId },
+    });
     const name = path.relative(places.checkpointDir, at);
     return {
       name: to.name,

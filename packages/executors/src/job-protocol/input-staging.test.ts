@@ -30,7 +30,7 @@ function declared(value: object): StoreDeclaration {
 
 /** Stages the version as an input of work of the team. Returns the path that the work gets. */
 async function stage(
-  artifact: Pick<LaunchArtifact, "path" | "places">,
+  artifact: Pick<LaunchArtifact, "path" | "places" | "nearest">,
   { team = "nlp", isSeen }: { readonly team?: string; readonly isSeen?: (at: string) => boolean } = {},
 ): Promise<string | undefined> {
   const declarations = [
@@ -40,7 +40,7 @@ async function stage(
   const stores = new StoreSet({ declarations: () => declarations, readSecret: () => "" });
   const staging = new InputStaging({ stores, cache, ...(isSeen === undefined ? {} : { isSeen }) });
   const version = { name: "model:chat", version: "model:nlp/chat@1", ...artifact };
-  const launch = { attemptId: "w1.1", spec: { team }, artifacts: [version] } as unknown as LaunchGang;
+  const launch = { attemptId: "w1.1", workers: [], spec: { team }, artifacts: [version] } as unknown as LaunchGang;
   return (await staging.stage(launch, "w1.1")).launch.artifacts?.[0]?.path;
 }
 
@@ -63,4 +63,14 @@ it("a path that other machines may not see is used only if nothing can be staged
   expect(staged).toContain(path.join(folder, "cache"));
   expect(readFileSync(staged ?? "", "utf8")).toBe("lake");
   expect(await stage({ path: here }, { isSeen })).toBe(here);
+});
+
+it("the nearest place is staged that the team may read", async () => {
+  mkdirSync(path.join(folder, "lake/far"));
+  writeFileSync(path.join(folder, "lake/far/chat"), "far");
+  const [near, far] = [`file://${folder}/lake/chat`, `file://${folder}/lake/far/chat`];
+  const places = { path: far, places: [near], nearest: [near, far] };
+  expect(readFileSync((await stage(places, { isSeen: () => false })) ?? "", "utf8")).toBe("lake");
+  const closed = { ...places, nearest: [`file://${folder}/vault/chat`, far] };
+  expect(readFileSync((await stage(closed, { isSeen: () => false, team: "other" })) ?? "", "utf8")).toBe("far");
 });

@@ -7,17 +7,29 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
 import { artifactTitle, parseArtifactRef } from "@headroom/model";
-import type { AttemptId, LaunchArtifact, LaunchGang, LossCause } from "@headroom/model";
+import type {
+  AttemptId,
+  LaunchArtifact,
+  LaunchGang,
+  LossCause,
+  NodeId,
+  Observation,
+  WorkloadId,
+} from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { accessRefusal, ruleRefusal } from "./input-rules.ts";
-import type { NodeCache, StoreSet } from "@headroom/stores";
+import type { MovedBytes, NodeCache, StoreSet } from "@headroom/stores";
 
 export interface StagingSource {
   readonly stores: StoreSet;
   readonly cache: NodeCache;
   /** Whether workers see a path of the control plane's machine. Absent: they see all of them. */
   readonly isSeen?: (at: string) => boolean;
+  /** Called when a transfer has ended, before the workers start. */
+  readonly onMoved?: (moved: MovedForAttempt) => void;
 }
+
+export type MovedForAttempt = Observation & { readonly kind: "bytesTransferred" };
 
 export interface StagingProgress {
   /** The input that is being read. */
@@ -47,6 +59,9 @@ export interface Input {
 }
 
 interface Running {
+  readonly workloadId: WorkloadId;
+  /** The node that gets the bytes: the first one, where several share the cache. */
+  readonly nodeId: NodeId | undefined;
   readonly stop: AbortController;
   progress: StagingProgress | null;
 }
@@ -73,7 +88,8 @@ export class InputStaging {
     holder: string,
     also: (bring: Bring) => Promise<Result | null> = () => Promise.resolve(null),
   ): Promise<StagedLaunch & { readonly also: Result | null }> {
-    const running: Running = { stop: new AbortController(), progress: null };
+    const { workloadId, workers } = launch;
+    const running: Running = { workloadId, nodeId: workers[0]?.node, stop: new AbortController(), progress: null };
     this.#running.set(launch.attemptId, running);
     if (this.#stopped.has(launch.attemptId)) this.cancel(launch.attemptId);
     try {
@@ -128,7 +144,7 @@ export class InputStaging {
     const artifacts: LaunchArtifact[] = [];
     for (const artifact of launch.artifacts ?? []) {
       const { name, version = name, digest = null } = artifact;
-      const { here, uri } = this.#placeOf(artifact);
+      const { here, uri } = this.#placeOf(artifact, launch);
       refuseAs(ruleRefusal(launch, artifact));
       this.#refuseAccess(launch, uri ?? here, artifact);
       artifacts.push({ ...artifact, path: uri === null ? here : await bring({ uri, name: version, digest }) });
@@ -162,10 +178,14 @@ export class InputStaging {
    * The URI from which the artifact is staged; `null`: it is where workers see it, or in no declared store. A path that
    * workers may not see is used if nothing can be staged.
    */
-  #placeOf({ path: at, places = [] }: LaunchArtifact): { readonly here: string; readonly uri: string | null } {
+  #placeOf(artifact: LaunchArtifact, launch: LaunchGang): { readonly here: string; readonly uri: string | null } {
+    const { path: at, places = [], nearest = [] } = artifact;
     const all = [at, ...places];
     const here = all.find((uri) => !this.#isStaged(uri) && path.isAbsolute(pathOf(uri)) && existsSync(pathOf(uri)));
-    const uri = all.find((each) => this.#isStaged(each)) ?? null;
+    const staged = [...nearest, ...all].filter((each) => this.#isStaged(each));
+    // A store that is nearer and not open to the team does not keep the work from the others.
+    const open = staged.find((each) => accessRefusal(this.#source.stores, launch, each, artifact) === null);
+    const uri = open ?? staged[0] ?? null;
     const { isSeen } = this.#source;
     if (here !== undefined && (uri === null || isSeen === undefined || isSeen(pathOf(here))))
       return { here: pathOf(here), uri: null };
@@ -186,7 +206,26 @@ export class InputStaging {
     running.progress = { uri, store, bytes: 0, totalBytes: null, sinceMs };
     try {
       const open = await this.#source.stores.open(place.declaration);
-      const wanted = { ...open, key: place.key, uri, digest, parallel: PARALLEL };
+      const { workloadId, nodeId } = running;
+      const onMoved = ({ bytes, tookMs, isFailed, isResumed }: MovedBytes): void => {
+        const moved = {
+          kind: "bytesTransferred",
+          direction: "in",
+          workloadId,
+          attemptId,
+          store,
+          uri,
+          bytes,
+          tookMs,
+        } as const;
+        this.#source.onMoved?.({
+          ...moved,
+          ...(nodeId === undefined ? {} : { nodeId }),
+          ...(isFailed ? { failed: true } : {}),
+          ...(isResumed ? { resumed: true } : {}),
+        });
+      };
+      const wanted = { ...open, key: place.key, uri, digest, parallel: PARALLEL, onMoved };
       const onStaged = (staged: { readonly bytes: number; readonly totalBytes: number | null }): void => {
         running.progress = { uri, store, sinceMs, ...staged };
       };

@@ -5,10 +5,11 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArtifactRef } from "@headroom/model";
-import type { ReportedArtifact } from "@headroom/model";
+import type { AttemptId, ReportedArtifact, WorkloadId } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { abandonLeft, mayWrite, prefixOf, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
+import type { MovedForAttempt } from "./input-staging.ts";
 import { readableIn } from "./made-artifacts.ts";
 import type { AttemptPlaces } from "./made-artifacts.ts";
 import type { UploadRecord } from "./upload-record.ts";
@@ -18,13 +19,23 @@ const PARALLEL = 4;
 /** A store that does not answer is tried again until the time of the upload is over. */
 const PAUSE_MS = 10_000;
 
+/** The attempt for which bytes are sent. */
+export interface UploadOwner {
+  readonly workloadId: WorkloadId;
+  readonly attemptId: AttemptId;
+}
+
 export class OutputUpload {
   readonly #stores: StoreSet;
   readonly #notesDir: string;
   /** Stores whose interrupted writings were abandoned by this process. */
   readonly #cleared = new Map<string, Promise<void>>();
 
-  constructor(stores: StoreSet, notesDir: string) {
+  readonly #onMoved: (moved: MovedForAttempt) => void;
+
+  /** `onMoved`: called when an upload has ended. */
+  constructor(stores: StoreSet, notesDir: string, onMoved: (moved: MovedForAttempt) => void = () => {}) {
+    this.#onMoved = onMoved;
     this.#stores = stores;
     this.#notesDir = notesDir;
   }
@@ -33,12 +44,15 @@ export class OutputUpload {
   async store(
     artifact: ReportedArtifact,
     to: UploadRecord,
-    { places, signal }: { readonly places: AttemptPlaces; readonly signal: AbortSignal },
+    { places, signal, of }: { readonly places: AttemptPlaces; readonly signal: AbortSignal; readonly of?: UploadOwner },
   ): Promise<ReportedArtifact> {
     if (artifact.problem !== undefined) return artifact;
     for (;;)
       try {
-        return { ...artifact, stored: { store: to.store, uri: await this.#upload(artifact, to, places, signal) } };
+        return {
+          ...artifact,
+          stored: { store: to.store, uri: await this.#upload(artifact, to, { places, signal, of }) },
+        };
       } catch (error) {
         const mayPass = error instanceof OperationalError && error.retryable;
         const reason = error instanceof Error ? error.message : String(error);
@@ -50,13 +64,12 @@ export class OutputUpload {
   async #upload(
     { name, path: target, digest, bytes }: ReportedArtifact,
     to: UploadRecord,
-    places: AttemptPlaces,
-    signal: AbortSignal,
+    from: { readonly places: AttemptPlaces; readonly signal: AbortSignal; readonly of: UploadOwner | undefined },
   ): Promise<string> {
     const ref = parseArtifactRef(name);
     if (digest === undefined || bytes === undefined || ref === null) throw unreadable(target);
     const within = uploadedKey({ ...ref, team: to.team }, digest.slice("sha256:".length));
-    return this.put({ path: target, digest, bytes }, to, { within, places, signal });
+    return this.put({ path: target, digest, bytes }, to, { within, ...from });
   }
 
   /** Writes the content to a key of the store, and returns its URI. */
@@ -67,7 +80,13 @@ export class OutputUpload {
       within,
       places,
       signal,
-    }: { readonly within: string; readonly places: AttemptPlaces; readonly signal: AbortSignal },
+      of,
+    }: {
+      readonly within: string;
+      readonly places: AttemptPlaces;
+      readonly signal: AbortSignal;
+      readonly of?: UploadOwner | undefined;
+    },
   ): Promise<string> {
     const declaration = this.#admitting(to);
     const source = await readableIn(target, places);
@@ -76,8 +95,19 @@ export class OutputUpload {
     await this.#clear(to.store, store);
     const uri = `${rootOf(declaration)}${within}`;
     const key = `${prefixOf(declaration)}${within}`;
-    const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes: () => {} };
-    await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
+    let sent = 0;
+    const onBytes = (more: number): void => void (sent += more);
+    const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes };
+    const sinceMs = performance.now();
+    let isFailed = true;
+    try {
+      await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
+      isFailed = false;
+    } finally {
+      const tookMs = Math.round(performance.now() - sinceMs);
+      const moved = { kind: "bytesTransferred", direction: "out", store: to.store, uri, bytes: sent, tookMs } as const;
+      if (of !== undefined && sent > 0) this.#onMoved({ ...moved, ...of, ...(isFailed ? { failed: true } : {}) });
+    }
     return uri;
   }
 

@@ -442,7 +442,8 @@ export class AttemptMonitor {
     if (upload === undefined || outputs === null || made.length === 0) return made;
     return this.#uploads.run(async (signal) => {
       const stored: ReportedArtifact[] = [];
-      for (const artifact of made) stored.push(await outputs.store(artifact, upload, { places: launch, signal }));
+      for (const artifact of made)
+        stored.push(await outputs.store(artifact, upload, { places: launch, signal, of: launch }));
       return stored;
     });
   }

@@ -24,12 +24,12 @@ export interface StoreAccess {
 /** `null` if no stores are declared for the executor. */
 export function storeAccess(stores: StoreSet | undefined, setup: StoreAccessSetup): StoreAccess | null {
   if (stores === undefined) return null;
-  const { homeDir, bootId } = setup;
+  const { homeDir, bootId, emit } = setup;
   const cache = openCache(stores, homeDir, bootId);
-  const outputs = new OutputUpload(stores, path.join(homeDir, "cache", "uploads"));
+  const outputs = new OutputUpload(stores, path.join(homeDir, "cache", "uploads"), emit);
   return {
     cache,
-    staging: new InputStaging({ stores, cache }),
+    staging: new InputStaging({ stores, cache, onMoved: emit }),
     outputs,
     drain: new CheckpointDrain({ ...setup, outputs, dir: path.join(homeDir, "cache", "drains") }),
   };

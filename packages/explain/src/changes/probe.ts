@@ -12,6 +12,7 @@ import {
   simulate,
   findPlan,
   roomAtMost,
+  heldMs,
 } from "@headroom/engine/internals";
 import type { Batch, Reservation, QueueBucket } from "@headroom/engine/internals";
 import type { EvictionReason } from "@headroom/model";
@@ -42,7 +43,7 @@ export function couldStart(batch: Batch, bucket: QueueBucket, reservations: read
 function fitsBeside({ world, nowMs }: Batch, bucket: QueueBucket, reservations: readonly Reservation[]): boolean {
   // A request that does not fit alone does not fit beside protected starts either.
   if (!isInGroups(bucket.request) && findPlacement(world, bucket.request) === null) return false;
-  const endMs = nowMs + bucket.request.durationMs;
+  const endMs = nowMs + heldMs(world, bucket);
   const self = bucket.waiting.first();
   return simulate(world, (ledger) => {
     for (const reserved of reservations)

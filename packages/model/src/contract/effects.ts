@@ -44,6 +44,8 @@ export interface LaunchArtifact extends ProducedArtifact {
   readonly rule?: string;
   /** Places beside `path`. Absent: none. */
   readonly places?: readonly string[];
+  /** Places in declared stores, the cheapest for the node first. Absent: there is at most one. */
+  readonly nearest?: readonly string[];
 }
 
 /** A checkpoint in a store. `path`: its name in the checkpoint directory; empty: the directory itself. */

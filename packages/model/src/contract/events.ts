@@ -6,6 +6,7 @@ import type { AttemptId, NodeId, TeamName, WorkloadId } from "../resources/ids.t
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { ArtifactChange, ArtifactVersion } from "../resources/artifact.ts";
 import type { ProposalEffect, ProposalRule, ProposalScore, ProposalSpec } from "../resources/proposal.ts";
+import type { Movement } from "../resources/store.ts";
 import type { Team } from "../resources/team.ts";
 import type {
   AttemptOutcome,
@@ -227,7 +228,17 @@ export type AttemptEvent =
       readonly launchAtMs?: number;
       /** Number of the revision of its endpoint that it runs. Absent: 1. */
       readonly revisionNumber?: number;
+      /** Time in ms that the transfer of its inputs is expected to take at most. Absent: nothing is transferred, or it is unknown. */
+      readonly stagingMs?: number;
     })
+  /** Bytes moved between a store and the site of the attempt (`""`: unknown). `egressMicroUsd`: their cost; absent: none. */
+  | (Fact<"bytesTransferred"> &
+      Movement & {
+        readonly workloadId: WorkloadId;
+        readonly attemptId: AttemptId;
+        readonly site: string;
+        readonly egressMicroUsd?: number;
+      })
   /** The back-off of an attempt that holds its place is over, and the attempt is launched. */
   | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })

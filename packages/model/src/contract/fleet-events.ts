@@ -2,6 +2,7 @@
 import type { BurstGround, ReleaseReason } from "../resources/burst.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { CachedInput } from "../resources/cached-input.ts";
+import type { StoreSpec } from "../resources/store.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
@@ -33,6 +34,8 @@ export type FleetEvent =
       readonly added: readonly CachedInput[];
       readonly removed: readonly string[];
     })
+  /** Stores that were declared or changed, by name, and those that were removed. */
+  | (Fact<"storesChanged"> & { readonly changed: readonly StoreSpec[]; readonly removed: readonly string[] })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
   /** The node takes no new work until it has passed the suite. `actor`: the user who asked for it. */

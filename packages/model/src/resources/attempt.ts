@@ -155,6 +155,8 @@ export interface Attempt {
    * launched.
    */
   readonly launchAtMs?: number;
+  /** Time in ms that the transfer of its inputs is expected to take at most, from the placement; absent: none, or unknown. */
+  readonly stagingMs?: number;
   /** Since when the replica takes requests, and where; absent: it does not. */
   readonly ready?: ReplicaReadiness;
   /** Time at which the replica, which had been ready, stopped answering; absent: it answers, or was never ready. */

@@ -19,6 +19,7 @@ import {
   drillForecast,
   estimateView,
   forecastView,
+  stagingEstimate,
   startingChangesView,
   whatIfView,
 } from "@headroom/views";
@@ -85,7 +86,9 @@ function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): Forecas
       return startingChangesView(engine, question.id);
     case "estimate": {
       const found = forecastOf(present).filter(({ workloadId }) => workloadId === question.id);
-      return told(found, nowMs).map((each) => estimateView(engine, each))[0] ?? null;
+      return (
+        told(found, nowMs).map((each) => estimateView(engine, each))[0] ?? stagingEstimate(engine, question.id, nowMs)
+      );
     }
     case "estimates": {
       const { query, readable } = question;

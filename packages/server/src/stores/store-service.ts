@@ -2,7 +2,9 @@
  * The declared stores of a control plane: `stores.yaml` in the state directory, and the connections of executors. A change
  * applies to transfers that begin afterwards.
  */
-import { overlaps, readStore, storeConflict, StoreSet } from "@headroom/stores";
+import { siteName } from "@headroom/model";
+import type { StoreSpec } from "@headroom/model";
+import { overlaps, readStore, rootOf, storeConflict, StoreSet } from "@headroom/stores";
 import type { StoreDeclaration } from "@headroom/stores";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -18,6 +20,8 @@ export class StoreService {
   readonly #home: string;
   readonly stores: StoreSet;
   #declarations: readonly StoreDeclaration[];
+  /** Reports the stores to the engine. */
+  #tell: () => void = () => {};
 
   /** Throws `invalidStores` with every problem of the file. */
   constructor(home: string) {
@@ -51,14 +55,17 @@ export class StoreService {
     return true;
   }
 
-  /** Removes checkpoints that the rules of workloads drop, and starts pipelines for new files. Returns how to end it. */
-  begin(driver: Pick<Driver, "read" | "command">, log: DriverLog): () => void {
+  /** Reports the stores to the engine, removes checkpoints that the rules of workloads drop, and starts pipelines for new files. Returns how to end it. */
+  begin(driver: Pick<Driver, "read" | "command" | "observe">, log: DriverLog): () => void {
+    this.#tell = () => void driver.observe({ kind: "storesSeen", stores: this.#declarations.flatMap(storeSpec) });
+    this.#tell();
     const services = [
       new CheckpointPruner({ driver, log, stores: this.stores }),
       new FileTriggers({ driver, log, stores: this.stores, home: this.#home }),
     ];
     for (const service of services) service.start();
     return () => {
+      this.#tell = () => {};
       for (const service of services) void service.close();
     };
   }
@@ -71,7 +78,28 @@ export class StoreService {
   #replace(declarations: readonly StoreDeclaration[]): void {
     writeDocuments({ home: this.#home, name: FILE }, HEADER, declarations);
     this.#declarations = declarations;
+    this.#tell();
   }
+}
+
+const KIB_PER_MIB = 1_024;
+const MICRO = 1_000_000;
+
+/** The store as the engine knows it. The cache of a node is no place of artifacts. */
+function storeSpec(declaration: StoreDeclaration): readonly StoreSpec[] {
+  if (declaration.type === "local") return [];
+  const { name, site, throughput, egressPerGib } = declaration;
+  const isInPlace = declaration.type === "shared" && !declaration.cached;
+  return [
+    {
+      name,
+      root: rootOf(declaration),
+      site: site === undefined ? null : siteName(site),
+      ...(isInPlace ? { inPlace: true } : {}),
+      ...(throughput === undefined ? {} : { kibPerS: Math.max(1, Math.round(throughput * KIB_PER_MIB)) }),
+      ...(egressPerGib === undefined ? {} : { egressMicroUsdPerGib: Math.round(egressPerGib * MICRO) }),
+    },
+  ];
 }
 
 const readStoreFile = (home: string): readonly StoreDeclaration[] =>

@@ -90,11 +90,15 @@ describe("stores", () => {
     ]);
     // The engine knows the cache, so that other work is placed where these bytes are.
     const seen: string[] = [];
+    const moved: string[] = [];
     for await (const { event } of live.client.events({ from: 1, signal: AbortSignal.timeout(20_000) })) {
       if (event.kind === "nodeCacheChanged") seen.push(...event.added.map(({ uri }) => uri));
-      if (seen.length === 2) break;
+      if (event.kind === "bytesTransferred")
+        moved.push(`${event.direction} ${event.store} ${event.uri} ${event.bytes}`);
+      if (seen.length === 2 && moved.length === 2) break;
     }
     expect(seen.toSorted()).toEqual(["s3://lake/raw", "s3://lake/text/v1"]);
+    expect(moved.toSorted()).toEqual(["in lake s3://lake/raw 10", "in lake s3://lake/text/v1 5"]);
   });
 
   it("take the artifacts of work before its end counts, and are claimed as their places", async () => {

@@ -265,6 +265,7 @@ function playFuture(play: Omit<Play, "scenarioCount">, index: number): ForwardSt
         }
         return drawnDurationMs(durations, history, workload, elapsedMs);
       },
+      transferUniform: (sequence) => draw(scenarioSeed, sequence, "transfer") / 2 ** 32,
       arrivals: arrivalsReplayed ? arrivalsOf(history, { nowMs, seed: scenarioSeed }) : [].values(),
     },
   });

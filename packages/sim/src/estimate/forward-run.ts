@@ -16,6 +16,8 @@ export interface ForwardScenario {
    * attempt that ran at the fork; `null`: the attempt starts now.
    */
   durationMs(workloadId: WorkloadId, elapsedMs: number, running: Attempt | null): number;
+  /** Uniform number in [0, 1) for the transfer of the inputs of an attempt. Absent: transfers take their median time. */
+  readonly transferUniform?: (placedSequence: number) => number;
   /** Future submissions, in order of time. */
   readonly arrivals: Iterator<ForwardArrival>;
 }
@@ -89,6 +91,7 @@ class ForwardRun implements PlayoutArrivals {
       queue,
       runningMs: (attempt, elapsedMs) => scenario.durationMs(attempt.workloadId, elapsedMs, attempt),
       launchedMs: ({ workloadId }, nowMs) => this.#launchedMs(workloadId, nowMs),
+      ...(scenario.transferUniform === undefined ? {} : { transferUniform: scenario.transferUniform }),
     });
     this.#playout = new Playout({
       engine,

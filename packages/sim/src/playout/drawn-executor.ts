@@ -4,6 +4,7 @@
  */
 import { stoppedByMs } from "@headroom/model";
 import type { Attempt, AttemptId, Effect, Input, LaunchGang, NodeSpec, WorkerExit } from "@headroom/model";
+import { drawnTransferMs, transferBefore } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { type EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
@@ -17,12 +18,14 @@ export interface DrawnExecutorOptions {
   runningMs(attempt: Attempt, elapsedMs: number): number;
   /** Run time in ms of an attempt that is launched now. */
   launchedMs(launch: LaunchGang, nowMs: number): number;
+  /** Uniform number in [0, 1) for the transfer of an attempt's inputs. Absent: transfers take their median time. */
+  readonly transferUniform?: (placedSequence: number) => number;
 }
 
 const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
 
 type Due =
-  | { readonly kind: "end" | "left"; readonly attemptId: AttemptId }
+  | { readonly kind: "start" | "end" | "left"; readonly attemptId: AttemptId }
   | { readonly kind: "node"; readonly node: NodeSpec };
 
 export class DrawnExecutor implements PlayoutWorld {
@@ -59,13 +62,15 @@ export class DrawnExecutor implements PlayoutWorld {
         this.#at(Math.max(nowMs, stoppedByMs(stop, graceMs)), { kind: "end", attemptId: id });
         continue;
       }
-      const startedAtMs = attempt.startedAtMs ?? nowMs;
-      if (attempt.startedAtMs === null) launching.push({ kind: "attemptRunning", attemptId: id });
+      const stagedAtMs = attempt.startedAtMs === null ? attempt.placedAtMs + this.#stagingMs(attempt) : nowMs;
+      const startedAtMs = attempt.startedAtMs ?? Math.max(nowMs, stagedAtMs);
+      if (startedAtMs > nowMs) this.#at(startedAtMs, { kind: "start", attemptId: id });
+      else if (attempt.startedAtMs === null) launching.push({ kind: "attemptRunning", attemptId: id });
       if (engine.state.workloads.get(workloadId)?.spec.kind === "serve") {
         if (attempt.ready === undefined) launching.push(readyReplica(id));
         continue;
       }
-      const endMs = startedAtMs + this.#options.runningMs(attempt, nowMs - startedAtMs);
+      const endMs = startedAtMs + this.#options.runningMs(attempt, Math.max(0, nowMs - startedAtMs));
       this.#at(Math.max(nowMs, endMs), { kind: "end", attemptId: id });
     }
     return launching;
@@ -76,6 +81,7 @@ export class DrawnExecutor implements PlayoutWorld {
     const due = this.#due[queue.nextPayload]!;
     if (due.kind === "node") return { kind: "nodeSeen", node: due.node };
     const { kind, attemptId } = due;
+    if (kind === "start") return this.#live.has(attemptId) ? { kind: "attemptRunning", attemptId } : null;
     if (kind === "left") return this.#live.has(attemptId) ? { kind: "workersLeft", attemptId } : null;
     // An attempt that was stopped has two entries in the queue; the later one is stale.
     if (!this.#live.delete(attemptId)) return null;
@@ -94,8 +100,7 @@ export class DrawnExecutor implements PlayoutWorld {
         this.#live.add(attemptId);
         // A replica runs until it is stopped, and is assumed to be ready at once.
         if (effect.spec.kind === "serve") return [{ kind: "attemptRunning", attemptId }, readyReplica(attemptId)];
-        this.#at(nowMs + this.#options.launchedMs(effect, nowMs), { kind: "end", attemptId });
-        return [{ kind: "attemptRunning", attemptId }];
+        return this.#launch(effect, nowMs);
       case "stopGang":
       case "shrinkGang":
         if (this.#live.has(attemptId))
@@ -109,6 +114,27 @@ export class DrawnExecutor implements PlayoutWorld {
       case "checkpointGang":
         return [];
     }
+  }
+
+  /** Workers start when their inputs are on the node. */
+  #launch(effect: LaunchGang, nowMs: number): readonly Input[] {
+    const { attemptId } = effect;
+    const lastsMs = this.#options.launchedMs(effect, nowMs);
+    const attempt = this.#options.engine.state.attempts.get(attemptId);
+    const stagingMs = attempt === undefined ? 0 : this.#stagingMs(attempt);
+    this.#at(nowMs + stagingMs + lastsMs, { kind: "end", attemptId });
+    if (stagingMs === 0) return [{ kind: "attemptRunning", attemptId }];
+    this.#at(nowMs + stagingMs, { kind: "start", attemptId });
+    return [];
+  }
+
+  #stagingMs({ workloadId, workers, placedSequence, stagingMs }: Attempt): number {
+    const { engine } = this.#options;
+    const workload = engine.state.workloads.get(workloadId);
+    if (stagingMs === undefined || workload === undefined) return 0;
+    const nodes = workers.map(({ node }) => node);
+    const times = transferBefore(engine, workload.spec, nodes)?.times;
+    return times == null ? 0 : drawnTransferMs(times, this.#options.transferUniform?.(placedSequence) ?? 0.5);
   }
 
   #at(atMs: number, due: Due): void {

@@ -14,6 +14,7 @@ import { findContent } from "../transfers/found-content.ts";
 import type { ContentPlace, FoundContent } from "../transfers/found-content.ts";
 import { bytesOnDisk, checkDraft, contentOf, isIntact, readEntry, removeTree, sealDraft } from "./cache-entry.ts";
 import type { EntryRecord } from "./cache-entry.ts";
+import { SentBytes } from "./sent-bytes.ts";
 import { Leases } from "./leases.ts";
 
 /** Bytes of the file system that stay free beside the cache. */
@@ -36,6 +37,18 @@ export interface WantedContent extends ContentPlace {
   readonly digest: string | null;
   readonly turns: FairTurns;
   readonly parallel: number;
+  /** Called when a transfer ends, for one of the requests that wait for it; if none does, for the one that began it. */
+  readonly onMoved?: ((moved: MovedBytes) => void) | undefined;
+}
+
+export interface MovedBytes {
+  /** Bytes that the store sent and that were not reported before. */
+  readonly bytes: number;
+  /** Time until the content was complete and compared with its digest. */
+  readonly tookMs: number;
+  readonly isFailed: boolean;
+  /** An earlier transfer had brought a part, so the time is not that of these bytes. */
+  readonly isResumed: boolean;
 }
 
 export interface StagedBytes {
@@ -51,7 +64,7 @@ interface CachedItem extends EntryRecord {
 interface Flight {
   readonly result: Promise<string>;
   readonly stop: AbortController;
-  readonly seen: Set<(staged: StagedBytes) => void>;
+  readonly seen: Map<(staged: StagedBytes) => void, WantedContent["onMoved"]>;
   staged: StagedBytes;
 }
 
@@ -196,7 +209,7 @@ export class NodeCache {
       await ending.result.catch(() => {});
     signal.throwIfAborted();
     const flight = this.#flights.get(key) ?? this.#begin(key, wanted, found);
-    flight.seen.add(onStaged);
+    flight.seen.set(onStaged, wanted.onMoved);
     const left = Promise.withResolvers<never>();
     const leave = (): void => {
       flight.seen.delete(onStaged);
@@ -220,7 +233,7 @@ export class NodeCache {
     const flight = {
       result,
       stop,
-      seen: new Set<(staged: StagedBytes) => void>(),
+      seen: new Map<(staged: StagedBytes) => void, WantedContent["onMoved"]>(),
       staged: { bytes: 0, totalBytes: null },
     };
     this.#flights.set(key, flight);
@@ -228,9 +241,19 @@ export class NodeCache {
   }
 
   async #fly(key: string, wanted: WantedContent, found: FoundContent | null, signal: AbortSignal): Promise<string> {
+    const sinceMs = performance.now();
+    const sent = new SentBytes(path.join(this.#drafts, key));
+    let isFailed = true;
     try {
-      return await this.#bring(key, wanted, found, signal);
+      const at = await this.#bring(key, wanted, { known: found, signal, sent });
+      isFailed = false;
+      return at;
     } finally {
+      const bytes = await sent.take();
+      const tookMs = Math.round(performance.now() - sinceMs);
+      const waiting = [...(this.#flights.get(key)?.seen.values() ?? [])].find((each) => each !== undefined);
+      const onMoved = waiting ?? wanted.onMoved;
+      if (bytes > 0) onMoved?.({ bytes, tookMs, isFailed, isResumed: sent.isResumed });
       const left = await bytesOnDisk(path.join(this.#drafts, key)).catch(() => 0);
       this.#flights.delete(key);
       this.#reserved.delete(key);
@@ -242,10 +265,18 @@ export class NodeCache {
     const flight = this.#flights.get(key);
     if (flight === undefined) return;
     flight.staged = staged;
-    for (const tell of flight.seen) tell(staged);
+    for (const tell of flight.seen.keys()) tell(staged);
   }
 
-  async #bring(key: string, wanted: WantedContent, known: FoundContent | null, signal: AbortSignal): Promise<string> {
+  async #bring(
+    key: string,
+    wanted: WantedContent,
+    {
+      known,
+      signal,
+      sent,
+    }: { readonly known: FoundContent | null; readonly signal: AbortSignal; readonly sent: SentBytes },
+  ): Promise<string> {
     const dir = this.#entry(key);
     const item = this.#items.get(key);
     if (item !== undefined) {
@@ -257,10 +288,15 @@ export class NodeCache {
     await this.#makeSpace(key, found.bytes);
     let bytes = 0;
     const { digest, uri, store, turns, parallel } = wanted;
-    const onBytes = (more: number): void => this.#tell(key, { bytes: (bytes += more), totalBytes: found.bytes });
+    const onBytes = (more: number): void => {
+      sent.add(more);
+      this.#tell(key, { bytes: (bytes += more), totalBytes: found.bytes });
+    };
     onBytes(0);
     const draft = { dir: path.join(this.#drafts, key), bootId: this.#options.bootId };
-    await download({ store, turns, holder: onBytes, uri, parallel, signal, onBytes }, found, draft);
+    await sent.open();
+    const watch = { onBytes, onKept: sent.keep, onPart: sent.complete };
+    await download({ store, turns, holder: onBytes, uri, parallel, signal, ...watch }, found, draft);
     try {
       await checkDraft(draft.dir, wanted, signal);
       if (digest === null && store.tagsAreDigests === true)
@@ -270,6 +306,7 @@ export class NodeCache {
       if (!signal.aborted) await removeTree(draft.dir);
       throw error;
     }
+    await sent.forget();
     const record = await sealDraft(draft.dir, { uri, digest, bytes: found.bytes, stagedAtMs: Date.now() });
     await removeTree(dir);
     await rename(draft.dir, dir);

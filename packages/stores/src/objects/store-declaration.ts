@@ -8,6 +8,10 @@ const CONCURRENCY_DEFAULT = 8;
 /** Each transfer at once holds a buffer and a connection. */
 const CONCURRENCY_MAX = 64;
 const RULES_MAX = 64;
+/** MiB/s. */
+const THROUGHPUT_MAX = 1_000_000;
+/** USD for a GiB. */
+const EGRESS_MAX = 1_000;
 const TEAMS_MAX = 256;
 /** The team of work that names none, so that one person can start without a declaration of teams. */
 const WRITERS_DEFAULT: readonly string[] = ["default"];
@@ -57,7 +61,10 @@ const common = {
 };
 
 const place = {
-  site: plainName.optional().meta({ description: "Site at which the bytes are. For display." }),
+  site: plainName.optional().meta({
+    description:
+      "Site at which the bytes are. Bytes for other sites are egress. Default: no site, so all reads are egress.",
+  }),
   rules: z
     .array(plainName)
     .max(RULES_MAX)
@@ -71,6 +78,18 @@ const place = {
     .max(TEAMS_MAX)
     .default([...WRITERS_DEFAULT])
     .meta({ description: "Teams whose work can also upload to it." }),
+  throughput: z
+    .number()
+    .positive()
+    .max(THROUGHPUT_MAX)
+    .optional()
+    .meta({ description: "MiB/s of one transfer, as expected. Start estimates use it until transfers were measured." }),
+  egressPerGib: z
+    .number()
+    .min(0)
+    .max(EGRESS_MAX)
+    .optional()
+    .meta({ description: "Price in USD of a GiB that leaves the site of the store; default: 0." }),
   concurrency: z
     .int()
     .min(1)

@@ -34,6 +34,10 @@ export interface Transfer {
   readonly parallel: number;
   readonly signal: AbortSignal;
   readonly onBytes: (bytes: number) => void;
+  /** Bytes of `onBytes` that an earlier process has brought. */
+  readonly onKept?: (bytes: number) => void;
+  /** Called with the bytes of a part when it is complete, and noted for a later process. */
+  readonly onPart?: (bytes: number) => void;
 }
 
 interface Part extends ByteRange {
@@ -54,7 +58,10 @@ export async function download(
   const done = await resume(content, { ...draft, partBytes: transfer.store.partBytes });
   const parts = content.files.flatMap((file, index) => partsOf(file, index, transfer.store.partBytes));
   const noted = path.join(draft.dir, "parts");
-  for (const { from, to } of parts.filter(({ mark }) => done.has(mark))) transfer.onBytes(to - from);
+  for (const { from, to } of parts.filter(({ mark }) => done.has(mark))) {
+    transfer.onKept?.(to - from);
+    transfer.onBytes(to - from);
+  }
   const left = parts.filter(({ mark }) => !done.has(mark)).values();
   for (const file of content.files) if (file.object.bytes === 0) await (await openDraft(draft.dir, file)).close();
   await inParallel(transfer, async (signal) => {
@@ -66,6 +73,7 @@ export async function download(
         await file.close();
       }
       await appendFile(noted, `${part.mark}\n`, { mode: 0o600 });
+      transfer.onPart?.(part.to - part.from);
     }
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Storage and tokens as rows of a FOCUS 1.2 dataset, one for each line of the bill and unit price. Their effective costs add up to
+ * Storage, egress and tokens as rows of a FOCUS 1.2 dataset, one for each line of the bill and unit price. Their effective costs add up to
  * those lines. Tokens that the own fleet served have a quantity and no cost: the accelerators that served them are in the dataset.
  */
 import { civilDay, DAY_MS, dayOf, monthStartMs, nextMonthStartMs } from "@headroom/model";
@@ -24,6 +24,8 @@ type MeteredCategory = Pick<FocusRow, "ServiceCategory" | "ServiceName" | "Servi
 function serviceOf({ service, price }: MeteredLine): MeteredCategory {
   if (service === "storage")
     return { ServiceCategory: "Storage", ServiceName: "Artifact Storage", ServiceSubcategory: "Object Storage" };
+  if (service === "egress")
+    return { ServiceCategory: "Networking", ServiceName: "Data Egress", ServiceSubcategory: "Other (Networking)" };
   return {
     ServiceCategory: "AI and Machine Learning",
     ServiceName: price === "" ? "Own Model Serving" : "Model Tokens",
@@ -39,39 +41,58 @@ export function* meteredFocusRows(lines: Iterable<MeteredLine>, { billing }: Pri
   }
 }
 
+/** Units of a service: how its quantity is priced and consumed, and the kinds of its subject and place. */
+const FORMS = {
+  storage: {
+    perPrice: MONTH_HOURS,
+    consumed: "GiB-Hours",
+    priced: "GiB-Months",
+    kind: "artifact",
+    type: "Artifact",
+    place: "store",
+  },
+  egress: { perPrice: 1, consumed: "GiB", priced: "GiB", kind: "workload", type: "Workload", place: "store" },
+  tokens: {
+    perPrice: TOKENS_PER_PRICE,
+    consumed: "Tokens",
+    priced: `${TOKENS_PER_PRICE} Tokens`,
+    kind: "model",
+    type: "Model",
+    place: "pool",
+  },
+} as const;
+
 function rowOf(line: MeteredLine, part: MeteredPart, billing: Billing): FocusRow {
   const { dayMs, service, team, subject, place } = line;
-  const isStorage = service === "storage";
+  const form = FORMS[service];
   const cost = part.microUsd / MICRO;
   const unitPrice = round6(part.unitPrice);
-  const quantity = part.quantity / (isStorage ? MONTH_HOURS : TOKENS_PER_PRICE);
-  const consumed = isStorage ? round6(part.quantity) : part.quantity;
   return {
     ...frameOf(line, billing),
     ...serviceOf(line),
     ...NO_COMMITMENT,
-    ...priceColumns(unitPrice, exactProduct(unitPrice, quantity, PRICE_DIGITS)),
+    ...priceColumns(unitPrice, exactProduct(unitPrice, part.quantity / form.perPrice, PRICE_DIGITS)),
     BilledCost: cost,
     ChargeCategory: "Usage",
     ChargeClass: null,
-    ChargeDescription: `${part.meter} of ${subject}, ${isStorage ? "store" : "pool"} ${place}`,
+    ChargeDescription: `${part.meter} of ${subject}, ${form.place} ${place}`,
     ChargeFrequency: "Usage-Based",
     ChargePeriodEnd: dayMs + DAY_MS,
     ChargePeriodStart: dayMs,
-    ConsumedQuantity: consumed,
-    ConsumedUnit: isStorage ? "GiB-Hours" : "Tokens",
+    ConsumedQuantity: service === "tokens" ? part.quantity : round6(part.quantity),
+    ConsumedUnit: form.consumed,
     EffectiveCost: cost,
     PricingCategory: "Standard",
     PricingCurrencyEffectiveCost: cost,
-    PricingUnit: isStorage ? "GiB-Months" : `${TOKENS_PER_PRICE} Tokens`,
-    ResourceId: `${isStorage ? "artifact" : "model"}/${place}/${subject}`,
+    PricingUnit: form.priced,
+    ResourceId: `${form.kind}/${place}/${subject}`,
     ResourceName: subject,
-    ResourceType: isStorage ? "Artifact" : "Model",
+    ResourceType: form.type,
     ...skuOf(line, part),
     SubAccountId: team === "" ? null : `team/${team}`,
     SubAccountName: team === "" ? null : team,
     SubAccountType: team === "" ? null : "Team",
-    Tags: JSON.stringify({ ...(team === "" ? {} : { team }), [isStorage ? "store" : "pool"]: place }),
+    Tags: JSON.stringify({ ...(team === "" ? {} : { team }), [form.place]: place }),
     ...NO_OWN_COLUMNS,
     x_Workload: subject,
     x_WorkloadKind: service,
@@ -126,12 +147,12 @@ type MeteredSku = Pick<FocusRow, "SkuId" | "SkuMeter" | "SkuPriceDetails" | "Sku
 /** A price document covers one store or one model, so each of its prices belongs to one SKU. */
 function skuOf({ service, subject, place, price }: MeteredLine, { meter }: MeteredPart): MeteredSku {
   const metered = meter.toLowerCase().replaceAll(" ", "-");
-  const isStorage = service === "storage";
-  const id = isStorage ? `storage/${place}` : `tokens/${subject}/${metered}`;
+  const isOfStore = service !== "tokens";
+  const id = isOfStore ? `${service}/${place}` : `tokens/${subject}/${metered}`;
   return {
     SkuId: id,
     SkuMeter: meter,
-    SkuPriceDetails: JSON.stringify(isStorage ? { x_Store: place } : { x_Model: subject }),
+    SkuPriceDetails: JSON.stringify(isOfStore ? { x_Store: place } : { x_Model: subject }),
     SkuPriceId: price === "" ? `own/${id}` : `price/${price}/${metered}`,
   };
 }

@@ -1,15 +1,15 @@
 /**
- * Use that is no accelerator time: bytes in stores, and tokens of gateways. One line for each day (UTC), team, subject and place.
+ * Use that is no accelerator time: bytes in stores, bytes that left their site, and tokens of gateways. One line for each day (UTC), team, subject and place.
  * A line is computed again from the journal and the usage files; it is never stored.
  */
-export type MeteredService = "storage" | "tokens";
+export type MeteredService = "storage" | "egress" | "tokens";
 
 /** The part of a line with one unit price. The parts of a line add up to its cost. */
 export interface MeteredPart {
-  readonly meter: "Input Tokens" | "Cached Input Tokens" | "Output Tokens" | "Stored Data";
-  /** Tokens, or gibibyte-hours. */
+  readonly meter: "Input Tokens" | "Cached Input Tokens" | "Output Tokens" | "Stored Data" | "Egress Data";
+  /** Tokens, gibibyte-hours, or gibibytes. */
   readonly quantity: number;
-  /** USD for a million tokens, or for a gibibyte-month; 0: no price covers it. */
+  /** USD for a million tokens, for a gibibyte-month, or for a gibibyte; 0: no price covers it. */
   readonly unitPrice: number;
   readonly microUsd: number;
 }
@@ -18,11 +18,11 @@ export interface MeteredLine {
   readonly dayMs: number;
   readonly service: MeteredService;
   readonly team: string;
-  /** Artifact (`model:research/chat@3`), or model of the gateway. */
+  /** Artifact (`model:research/chat@3`), workload that read the bytes, or model of the gateway. */
   readonly subject: string;
   /** Store, or pool of the gateway. */
   readonly place: string;
-  /** Gibibyte-hours, or tokens. */
+  /** Gibibyte-hours, gibibytes, or tokens. */
   readonly quantity: number;
   /** Requests of a gateway; 0 for storage. */
   readonly requestCount: number;

@@ -102,6 +102,35 @@ describe("bytes in stores", () => {
   });
 });
 
+it("bytes that left the site of their store are lines of the workload that read them", () => {
+  const submitted = { kind: "workloadSubmitted", atMs: 0, workloadId: "w1", spec: { team: "research", name: "train" } };
+  const moved = {
+    kind: "bytesTransferred",
+    workloadId: "w1",
+    attemptId: "w1.1",
+    direction: "in",
+    store: "lake",
+    tookMs: 9,
+  };
+  const events = [
+    submitted,
+    { ...moved, atMs: DAY_MS, bytes: 2 * 1_073_741_824, egressMicroUsd: 180_000 },
+    { ...moved, atMs: 1.5 * DAY_MS, bytes: 1_073_741_824, egressMicroUsd: 90_000, failed: true },
+    { ...moved, atMs: 2 * DAY_MS, bytes: 1_073_741_824 },
+  ] as unknown as Event[];
+  expect(fold(events).lines(range, 4 * DAY_MS, book)).toMatchObject([
+    {
+      dayMs: DAY_MS,
+      service: "egress",
+      team: "research",
+      subject: "train",
+      place: "lake",
+      quantity: 3,
+      microUsd: 270_000,
+    },
+  ]);
+});
+
 const record = (own: Partial<GatewayRecord>): GatewayRecord => ({
   id: "r1",
   atMs: 5 * DAY_MS,

@@ -7,6 +7,7 @@ import type { ArtifactPlace, Event, EventOf } from "@headroom/model";
 import type { BillingRange } from "../bill/charges.ts";
 import { instantOf, MICRO } from "../prices/amounts.ts";
 import type { PriceBook, StoragePrice } from "../prices/price-documents.ts";
+import { EgressFold } from "./egress-fold.ts";
 import type { MeteredLine } from "./metered-line.ts";
 
 interface Stored {
@@ -35,10 +36,12 @@ const MONTH_HOURS = 730;
 export class StoreFold {
   readonly #stored = new Map<string, Stored>();
   readonly #spans: StoredSpan[] = [];
+  readonly #egress = new EgressFold();
 
   fold(event: Event): void {
     if (event.kind === "artifactRegistered") this.#register(event);
     else if (event.kind === "artifactChanged") this.#change(event);
+    else this.#egress.fold(event);
   }
 
   #register({ artifact, atMs }: EventOf<"artifactRegistered">): void {
@@ -83,7 +86,7 @@ export class StoreFold {
         atMs = endMs;
       }
     }
-    return [...lines.values()].map(roundedLine);
+    return [...[...lines.values()].map(roundedLine), ...this.#egress.lines({ fromMs, toMs })];
   }
 }
 

@@ -179,9 +179,12 @@ function Metered({ costs: { metered } }: { readonly costs: Costs }): ReactElemen
   const sums = meteredSums(metered);
   if (sums.length === 0) return null;
   return (
-    <Panel title="Storage and tokens" aside={sums.length > ROWS_SHOWN ? `${ROWS_SHOWN} of ${sums.length}` : undefined}>
+    <Panel
+      title="Storage, egress and tokens"
+      aside={sums.length > ROWS_SHOWN ? `${ROWS_SHOWN} of ${sums.length}` : undefined}
+    >
       <NumberTable
-        label="Storage and tokens"
+        label="Storage, egress and tokens"
         columns={["Team", "Service", "Place", "Amount", "Cost", "Charged by the gateway"]}
         rows={sums
           .slice(0, ROWS_SHOWN)

@@ -105,8 +105,10 @@ export function meteredSums(metered: readonly MeteredLine[]): readonly MeteredLi
   return [...sums.values()].toSorted((left, right) => right.microUsd - left.microUsd || right.quantity - left.quantity);
 }
 
-export const amountText = ({ service, quantity }: Pick<MeteredLine, "service" | "quantity">): string =>
-  service === "storage" ? `${quantity.toFixed(1)} GiB-hours` : `${grouped(quantity)} tokens`;
+export function amountText({ service, quantity }: Pick<MeteredLine, "service" | "quantity">): string {
+  if (service === "tokens") return `${grouped(quantity)} tokens`;
+  return `${quantity.toFixed(1)} ${service === "storage" ? "GiB-hours" : "GiB"}`;
+}
 
 /** One line for each day and group. */
 export function costCsv({ items, group }: Costs): string {

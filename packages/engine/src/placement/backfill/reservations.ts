@@ -11,6 +11,7 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import { bookedSequenceOf } from "../../cluster/world.ts";
 import { Slot } from "../../cluster/scratch.ts";
+import { plannedStagingMs } from "../../cluster/transfers.ts";
 import type { World } from "../../cluster/world.ts";
 import { findPlacement } from "../place.ts";
 import { isHeldByLimit } from "../could-ever.ts";
@@ -41,6 +42,7 @@ interface LookedFor {
   readonly bucket: QueueBucket;
   readonly head: Workload;
   readonly reservation: Reservation | null;
+  readonly durationMs: number;
 }
 
 const lookedForStarts = new Slot<LookedFor[]>(() => [], { survivesUndo: false });
@@ -50,6 +52,10 @@ const protectedStarts = new Slot<readonly Reservation[]>(() => [], { survivesUnd
 export const reservationsOf = (world: World): readonly Reservation[] => world.scratch.get(protectedStarts);
 export const keepReservations = (world: World, list: readonly Reservation[]): void =>
   world.scratch.set(protectedStarts, list);
+
+/** Planned time in ms for which a start now holds its accelerators: the transfer of its inputs, and its run time. */
+export const heldMs = (world: World, { request }: Pick<QueueBucket, "request">): number =>
+  request.durationMs + (request.isGrowth ? 0 : plannedStagingMs(world, request.spec));
 
 /** Expected future capacity; recomputed after each start. */
 interface Forecast {
@@ -137,7 +143,7 @@ export class Reservations {
     const { idle, indexes } = this.#look();
     const needed = wholeNeeded(bucket.request);
     if (!acceptableTypes(world, bucket.request).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
-    const untilMs = this.#nowMs + bucket.request.durationMs;
+    const untilMs = this.#nowMs + heldMs(this.#world, bucket);
     indexes.stand(this.#nowMs, untilMs, this.#list);
     return findPlacement(world, bucket.request) ?? this.#findOnCredit(bucket.request, untilMs);
   }
@@ -166,9 +172,8 @@ export class Reservations {
    * request.
    */
   concern(bucket: QueueBucket): boolean {
-    const endMs = this.#nowMs + bucket.request.durationMs;
     const [first] = this.#list;
-    return first !== undefined && first.startMs < endMs;
+    return first !== undefined && first.startMs < this.#nowMs + heldMs(this.#world, bucket);
   }
 
   /** Removes all tentative bookings. Must be called before an event is recorded. */
@@ -225,13 +230,14 @@ export class Reservations {
     const nowMs = this.#nowMs;
     const position = this.#askedCount++;
     const known = lookedFor[position];
+    const durationMs = heldMs(this.#world, bucket);
     const isKnown = known?.bookedSequence === bookedSequence && this.#expectsTheSame(known.nowMs);
-    if (isKnown && known.bucket === bucket && known.head === head) return known.reservation;
-    const { durationMs } = bucket.request;
+    if (isKnown && known.bucket === bucket && known.head === head && known.durationMs === durationMs)
+      return known.reservation;
     const start = this.#earliestStart(bucket, durationMs);
     const reservation =
       start === null ? null : { ...start, workloadId: head.id, bucket, endMs: start.startMs + durationMs };
-    lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, bucket, head, reservation });
+    lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, bucket, head, durationMs, reservation });
     return reservation;
   }
 

@@ -1,3 +1,4 @@
+import { plannedStagingMs } from "../../cluster/transfers.ts";
 import { longestDurationMs } from "../../usage/planned-duration.ts";
 import { predictedRun, predictsRuns, runKindsOf } from "../../usage/run-times.ts";
 import type { Filter } from "./filter.ts";
@@ -14,13 +15,13 @@ export const runTime: Filter = {
   },
   check: "times",
   // Events that may move the protected start.
-  wakeOn: ["attemptStarted", "predictionCorrected"],
+  wakeOn: ["attemptStarted", "predictionCorrected", "storesChanged", "bytesTransferred", "nodeCacheChanged"],
   explain: (inquiry) => {
     const { request } = inquiry;
     const { rules, state } = inquiry.world;
     // Capacity that is held for ordered work is held against requests of every run time.
     const isForOrder = rules.backfill.protectedStarts === 0;
-    const expectedEndMs = inquiry.nowMs + request.durationMs;
+    const expectedEndMs = inquiry.nowMs + request.durationMs + plannedStagingMs(inquiry.world, request.spec);
     const start = inquiry.fits
       ? inquiry.protectedStartBefore(isForOrder ? Number.POSITIVE_INFINITY : expectedEndMs)
       : null;

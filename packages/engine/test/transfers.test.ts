@@ -1,0 +1,74 @@
+/** Times of transfers in plans: by readings of the link to a site, for the slowest site while the node is not known. */
+import { expect, it } from "vitest";
+import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/model";
+import { plannedStagingMs, worldOf } from "@headroom/engine/internals";
+import { createEngine } from "../src/index.ts";
+import { applied, command, node, pool, site, spec } from "./lab/make.ts";
+
+const MIB = 1_048_576;
+const far = { ...site, name: siteName("far") };
+const reader = spec("reader", { data: { inputs: ["s3://lake/corpus"] } });
+
+function engineOfTwoSites() {
+  const engine = createEngine();
+  const receive = (...inputs: Parameters<typeof engine.receive>[0]): void => {
+    engine.receive(inputs, 0);
+    engine.advance();
+  };
+  const pools = [pool("H100"), { ...pool("H100"), name: poolName("far"), site: far.name }];
+  receive(
+    applied({ sites: [site, far], pools }),
+    { kind: "nodeSeen", node: node("n1", "H100") },
+    { kind: "nodeSeen", node: { ...node("n2", "H100"), pool: poolName("far") } },
+    {
+      kind: "storesSeen",
+      stores: [{ name: "lake", root: "s3://lake/", site: site.name, egressMicroUsdPerGib: 90_000 }],
+    },
+    command({ kind: "submitWorkload", spec: spec("mover") }),
+  );
+  const moved = (to: string, tookMs: number, more: object = {}): void =>
+    receive({
+      kind: "bytesTransferred",
+      direction: "in",
+      store: "lake",
+      uri: "s3://lake/x",
+      bytes: 1_024 * MIB,
+      workloadId: workloadId("w1"),
+      attemptId: attemptId("w1.1"),
+      nodeId: nodeId(to),
+      tookMs,
+      ...more,
+    });
+  const cached = (to: string): void =>
+    receive({
+      kind: "nodeCachesSeen",
+      executor: "simulated",
+      caches: [{ nodeId: nodeId(to), inputs: [{ uri: "s3://lake/corpus", digest: null, mib: 1_024 }] }],
+    });
+  const planned = (at: string | null): number =>
+    plannedStagingMs(worldOf(engine), reader, at === null ? null : [nodeId(at)]);
+  return { engine, moved, cached, planned };
+}
+
+it("plans work without a node for the site to which the transfer takes longest", () => {
+  const { moved, cached, planned } = engineOfTwoSites();
+  cached("n1");
+  for (let count = 0; count < 12; count++) {
+    moved("n1", 1_000);
+    moved("n2", 60_000);
+  }
+  // Planned times above a minute have steps of 5 s.
+  expect([planned("n1"), planned("n2"), planned(null)]).toEqual([0, 65_000, 65_000]);
+  cached("n2");
+  expect(planned(null)).toBe(0);
+});
+
+it("learns nothing from transfers that failed, were resumed, or are shorter than a part", () => {
+  const { engine, moved } = engineOfTwoSites();
+  moved("n1", 1_000, { failed: true });
+  moved("n1", 1_000, { resumed: true });
+  moved("n1", 1_000, { bytes: MIB });
+  expect(engine.state.stores.get("lake")?.links).toEqual([]);
+  moved("n1", 1_000);
+  expect(engine.state.stores.get("lake")?.links).toEqual([{ site: "dc", readings: [1_048_576] }]);
+});
