@@ -18,7 +18,7 @@ it("starts without the engine and what explains it", () => {
   expect(packages).toContain("cli");
   for (const name of ["engine", "explain", "sim", "server", "perf"]) expect(packages).not.toContain(name);
   const commands = Array.from(stderr.matchAll(/\/cli\/src\/commands\/([\w-]+)\.ts/g), ([, name]) => name);
-  expect(commands.toSorted()).toEqual(["index", "list"]);
+  expect(new Set(commands)).toEqual(new Set(["index", "list"]));
 });
 
 it("finds the command behind global options, and reads all commands for the help and a wrong name", () => {

@@ -16,7 +16,7 @@ const causes: Readonly<Record<EngineQualification["cause"], string>> = {
   requested: "a user asked for it",
 };
 
-export const qualificationCause = (cause: EngineQualification["cause"]): string => causes[cause];
+const qualificationCause = (cause: EngineQualification["cause"]): string => causes[cause];
 
 export function qualificationSentence(event: QualificationEvent): string {
   const { nodeId } = event;
