@@ -9,6 +9,8 @@ export const SILENT_AFTER_MS = 20_000;
 /** A silent gateway is forgotten after this time: it was removed, or its machine is gone. The last reading is kept. */
 const FORGOTTEN_AFTER_MS = 120_000;
 const RATE_WINDOW_MS = 15_000;
+/** Requests of a longer time between two reports are no load of now: the longest interval of reports, and a late one. */
+const COUNTED_WITHIN_MS = 12_000;
 const GATEWAYS_MAX = 64;
 const ENDPOINTS_MAX = 1_000;
 
@@ -54,7 +56,8 @@ export class LoadReports {
       readings.refusedAtMs = nowMs;
       return;
     }
-    if (before !== undefined) readings.sent += Math.max(0, report.requests - before.report.requests);
+    if (before !== undefined && nowMs - before.atMs <= COUNTED_WITHIN_MS)
+      readings.sent += Math.max(0, report.requests - before.report.requests);
     gateways.set(key, { report, atMs: nowMs, counts: countsAfter(before, report, nowMs), isShared });
   }
 

@@ -63,7 +63,7 @@ export class PredictiveScaler implements Autoscaler {
   #uncovered = UNCOVERED_START;
   readonly #forecastSettled = new Settling();
   readonly #settled = new Settling();
-  #bin = { load: 0, workS: 0, endMs: Number.NaN };
+  #bin = { load: 0, workS: 0, seconds: 0, endMs: Number.NaN };
   #coverage: Coverage = { load: 1, method: "the first minutes", isSeason: false };
   #forecastReplicas = 1;
   /** The last forecasts of each coverage. */
@@ -98,8 +98,9 @@ export class PredictiveScaler implements Autoscaler {
     const workS = this.#meter.workMs(sample.arrivedPromptTokens) / 1000;
     this.#bin.workS += workS;
     this.#choice.serve(workS, { arrivals: sample.arrivals, seconds: tickMs / 1000, ready, missed: sample.missed });
-    this.#setBin(nowMs);
+    this.#bin.seconds += tickMs / 1000;
     if (nowMs >= this.#bin.endMs) this.#closeBin(sample);
+    this.#setBin(nowMs);
     const needed = (replicas: number): number => Math.ceil(Math.max(replicas, this.#backlog(sample)) - SLACK);
     const hold = {
       usualMs: Math.max(coldStartMs, HOLD_MIN_MS),
@@ -172,14 +173,14 @@ export class PredictiveScaler implements Autoscaler {
 
   #closeBin({ coldStartMs, tickMs }: EndpointSample): void {
     const ahead = Math.min(AHEAD_MAX, Math.max(1, Math.ceil((coldStartMs + tickMs) / BIN_MS)));
-    const { load, workS } = this.#bin;
+    const { load, workS, seconds } = this.#bin;
     this.#forecast.add(load, ahead, 1 - this.#uncovered);
     this.#coverage = this.#forecast.covering(ahead, 1 - this.#uncovered);
     const covered = [this.#coverage, ...UNCOVERED.map((share) => this.#forecast.covering(ahead, 1 - share))];
     const forecasts = covered.map(({ load: forecast }, index) => this.#heldForecast(index, forecast, ahead));
-    this.#choice.closeBin({ load, mean: workS / (BIN_MS / 1000) }, forecasts, ahead);
+    this.#choice.closeBin({ load, mean: workS / Math.max(BIN_MS / 1000, seconds) }, forecasts, ahead);
     this.#choice.choose(this.#missedShare);
-    this.#bin = { load: 0, workS: 0, endMs: this.#bin.endMs + BIN_MS };
+    this.#bin = { load: 0, workS: 0, seconds: 0, endMs: this.#bin.endMs + BIN_MS };
   }
 
   /** A replica that is given up takes a start to come back, so forecasts are held for one, except where a pattern is known. */

@@ -102,3 +102,45 @@ it("keeps the number over a missed reading, and after the clock was set back", (
   nowMs -= 3_600_000;
   expect(look()).toBe(3);
 });
+
+it("starts the first replica for a request after looks without any", () => {
+  const scaler = new TargetScaler();
+  const decide = (atMs: number, held: number): number => {
+    const sample = { nowMs: atMs, replicas: 0, ready: 0, changedAtMs: WALL_CLOCK_MS, coldStartMs: 30_000 };
+    const reading = { ...readingAt({ atMs, requestsPerSecond: 0 }, held, true), running: 0, held };
+    return scaler.decide({ ...sample, bounds: { min: 0, max: 30 }, reading, isPartial: false }, targets).replicas;
+  };
+  expect([0, 0, 1].map((held, look) => decide(WALL_CLOCK_MS + 2_000 * look, held))).toEqual([0, 0, 1]);
+});
+
+it("keeps a number that was set by hand for `downAfter`", () => {
+  const scaler = new TargetScaler();
+  const decide = (look: number, replicas: number, changedAtMs: number): number => {
+    const nowMs = WALL_CLOCK_MS + 2_000 * look;
+    const quick = { p50Ms: 100, p95Ms: 200, p99Ms: 300, requests: 100 };
+    const reading = { ...readingAt({ atMs: nowMs, requestsPerSecond: 10 }, 20 * look, false), ttft: quick };
+    const sample = { nowMs, replicas, ready: replicas, changedAtMs, coldStartMs: 30_000 };
+    return scaler.decide({ ...sample, bounds: { min: 0, max: 30 }, reading, isPartial: false }, targets).replicas;
+  };
+  let replicas = 4;
+  for (let look = 0; look < 500; look++) replicas = decide(look, replicas, WALL_CLOCK_MS);
+  const setAtMs = WALL_CLOCK_MS + 2_000 * 499 + 1_000;
+  for (let look = 500; look < 640; look++) expect([look, decide(look, 10, setAtMs)]).toEqual([look, 10]);
+  let later = 10;
+  for (let look = 640; look < 1_500; look++) later = decide(look, later, setAtMs);
+  expect(later).toBeLessThan(10);
+});
+
+it("adds little on the word of a few minutes where requests were served well", () => {
+  const scaler = new TargetScaler();
+  let [replicas, most] = [4, 0];
+  for (let look = 0; look < 1_500; look++) {
+    const nowMs = WALL_CLOCK_MS + 2_000 * look;
+    const quick = { p50Ms: 100, p95Ms: 200, p99Ms: 300, requests: 100 };
+    const reading = { ...readingAt({ atMs: nowMs, requestsPerSecond: 10 }, 20 * look, false), ttft: quick };
+    const sample = { nowMs, replicas, ready: replicas, changedAtMs: WALL_CLOCK_MS, coldStartMs: 30_000 };
+    replicas = scaler.decide({ ...sample, bounds: { min: 0, max: 30 }, reading, isPartial: false }, targets).replicas;
+    most = Math.max(most, replicas);
+  }
+  expect(most).toBeLessThanOrEqual(6);
+});

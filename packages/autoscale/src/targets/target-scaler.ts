@@ -73,6 +73,13 @@ const GAP_MS = 30_000;
  */
 const HEARD_MS = 20_000;
 
+/**
+ * In this time after a start, the chosen rule is one of few minutes, whose beginning counts too much: it adds no more than this factor
+ * times the replicas that the load needs by what one replica was seen to serve well.
+ */
+const BEGINNING_MS = 3_600_000;
+const BEGINNING_FACTOR = 1.5;
+
 export class TargetScaler {
   readonly #concurrency = new LoadTrend(LOAD_MS, 1);
   readonly #rate = new LoadTrend(LOAD_MS, LOAD_MS / 1000);
@@ -89,6 +96,12 @@ export class TargetScaler {
   #peak = 0;
   readonly #learnt: LearntNeed;
   readonly #turns = new TurnGuard();
+  /** The number that the learnt rule decided last, and when somebody else changed it. */
+  #decided: number | null = null;
+  #byHandAtMs = -Infinity;
+  #beganAtMs: number | null = null;
+  /** Requests per second over a minute that one replica was seen to serve within the targets. */
+  #servedPerReplica = 0;
 
   /** `capacity`: of a replica, by a model of its accelerator; `null`: learnt from the traffic. */
   constructor(capacity: ReplicaCapacity | null = null) {
@@ -111,7 +124,9 @@ export class TargetScaler {
     const learnt = isLearnt ? this.#learnt.needed(sample, reading, targets) : null;
     if (idle !== null) return this.#idle(sample, idle);
     if (isLearnt) {
+      if (this.#decided !== null && replicas !== this.#decided) this.#byHandAtMs = Math.min(nowMs, sample.changedAtMs);
       const decision = this.#followed(sample, reading, { learnt, targets });
+      this.#decided = decision.replicas;
       this.#turns.change(decision.replicas - sample.replicas, nowMs, learnt?.isUrgent ?? false);
       return decision;
     }
@@ -185,10 +200,11 @@ export class TargetScaler {
 
   /** The number that the chosen rule settled on. */
   #followed(
-    { nowMs, replicas, coldStartMs, bounds, isPartial }: TargetSample,
+    sample: TargetSample,
     reading: LoadReading,
     { learnt, targets }: { readonly learnt: LearntReplicas | null; readonly targets: Targets },
   ): TargetDecision {
+    const { nowMs, replicas, coldStartMs, bounds, isPartial } = sample;
     this.#turns.add(nowMs, reading.requestsPerSecond);
     // The traffic since the last reading is unknown: the number stays, and only a first replica starts.
     if (learnt === null && replicas === 0 && reading.held > 0) {
@@ -199,12 +215,26 @@ export class TargetScaler {
     const seen = worstLatency(reading, targets) ?? unknownLatency(reading, targets);
     const need: Need = { ...seen, replicas: learnt.replicas, aheadMs: coldStartMs, learnt };
     // An endpoint without replicas starts the first one for a request.
-    const wanted = replicas === 0 && reading.running + reading.held === 0 ? 0 : learnt.replicas;
-    const next = bounded(Math.max(wanted, TurnGuard.least(replicas)), bounds);
-    if (replicas > 0 && !this.#turns.allows(next - replicas, nowMs))
+    const wanted = replicas === 0 && reading.running + reading.held === 0 ? 0 : Math.max(1, learnt.replicas);
+    const most = this.#mostAtFirst(sample, reading, targets);
+    const next = bounded(Math.max(Math.min(wanted, most), TurnGuard.least(replicas)), bounds);
+    const isHeldByHand = next < replicas && replicas <= bounds.max && nowMs - this.#byHandAtMs < targets.downAfterMs;
+    if (isHeldByHand || (replicas > 0 && !this.#turns.allows(next - replicas, nowMs)))
       return { replicas: bounded(replicas, bounds), need, kept: "holding" };
     if (next < replicas && isPartial) return { replicas: bounded(replicas, bounds), need, kept: "partial" };
     return { replicas: next, need, kept: wanted > bounds.max ? "max" : next === replicas ? "enough" : null };
+  }
+
+  /** Never fewer than now. Infinite where nothing is known, or enough is. */
+  #mostAtFirst({ nowMs, replicas, ready }: TargetSample, reading: LoadReading, targets: Targets): number {
+    this.#beganAtMs ??= nowMs;
+    const load = this.#minute.at(0).level;
+    const seen = worstLatency(reading, targets);
+    const isWell = seen !== null && seen.measured <= seen.target && reading.held === 0 && (reading.queued ?? 0) === 0;
+    if (isWell && ready > 0) this.#servedPerReplica = Math.max(this.#servedPerReplica, load / ready);
+    const isOver = nowMs < this.#beganAtMs || nowMs - this.#beganAtMs > BEGINNING_MS;
+    if (isOver || this.#servedPerReplica === 0) return Number.POSITIVE_INFINITY;
+    return Math.max(replicas, Math.ceil((BEGINNING_FACTOR * load) / this.#servedPerReplica));
   }
 
   #settled(sample: TargetSample, need: Need, { downAfterMs }: Targets): TargetDecision {
