@@ -63,6 +63,14 @@ it("plans work without a node for the site to which the transfer takes longest",
   expect(planned(null)).toBe(0);
 });
 
+it("plans for no site at which the work cannot run", () => {
+  const { moved, cached, planned, engine } = engineOfTwoSites();
+  cached("n1");
+  for (let count = 0; count < 12; count++) moved("n2", 60_000);
+  expect(planned(null)).toBe(65_000);
+  expect(plannedStagingMs(worldOf(engine), { ...reader, acceleratorTypes: ["A100"] })).toBe(0);
+});
+
 it("learns nothing from transfers that failed, were resumed, or are shorter than a part", () => {
   const { engine, moved } = engineOfTwoSites();
   moved("n1", 1_000, { failed: true });

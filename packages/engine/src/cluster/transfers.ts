@@ -6,7 +6,7 @@
  * Quantiles are order statistics of the readings, so that an interval holds the share that it states whatever the noise
  * (David and Nagaraja, "Order Statistics", 7.2: prediction intervals). Start with `expectedTransfer`.
  */
-import { cachedKey, egressMicroUsd, mibOf } from "@headroom/model";
+import { acceptedTypes, admitsRule, cachedKey, egressMicroUsd, isOfTypes, mibOf } from "@headroom/model";
 import type { ArtifactVersion, NodeId, Store, WorkloadSpec } from "@headroom/model";
 import { findVersionOf } from "../state/find-artifact.ts";
 import { roundedUpMs } from "../usage/planned-duration.ts";
@@ -84,23 +84,31 @@ function transferTo(
 
 /**
  * Time in ms that plans allow for the transfer before a start; 0: none, or unknown. Without nodes, to the site to which it takes
- * longest: a start that is planned too short could delay a protected one.
+ * longest of those at which the work may run: a start that is planned too short could delay a protected one.
  */
 export function plannedStagingMs(
   world: TransferWorld,
-  spec: Pick<WorkloadSpec, "data" | "team">,
+  spec: WorkloadSpec,
   nodes: readonly NodeId[] | null = null,
 ): number {
   const { inputs = [] } = spec.data ?? {};
   if (inputs.length === 0 || world.state.stores.size === 0) return 0;
-  const sites = nodes === null ? sitesOf(world) : [siteOf(world, nodes[0])];
+  const sites = nodes === null ? sitesOf(world, spec) : [siteOf(world, nodes[0])];
   let mostMs = 0;
   for (const site of sites) mostMs = Math.max(mostMs, transferTo(world, spec, { nodes, site })?.times?.p90Ms ?? 0);
   return roundedUpMs(mostMs);
 }
 
-const sitesOf = ({ state }: TransferWorld): ReadonlySet<string> =>
-  new Set(Array.from(state.pools.values(), ({ site }) => site));
+/** Sites at which the work may run. */
+function sitesOf({ state }: TransferWorld, spec: WorkloadSpec): ReadonlySet<string> {
+  const types = acceptedTypes(spec);
+  const rule = spec.data?.rule;
+  const sites = new Set<string>();
+  for (const pool of state.pools.values())
+    if (isOfTypes(types, pool) && (rule === undefined || admitsRule(rule, state.sites.get(pool.site), pool)))
+      sites.add(pool.site);
+  return sites;
+}
 
 /** URIs of a version's places, the cheapest for the site first; those in no declared store keep their order behind. */
 export function nearestFirst(

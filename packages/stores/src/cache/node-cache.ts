@@ -86,6 +86,7 @@ export interface CacheReport {
 export class NodeCache {
   readonly #options: CacheOptions;
   readonly #items = new Map<string, CachedItem>();
+  #isClosing = false;
   readonly #flights = new Map<string, Flight>();
   /** Bytes of downloads in progress, which the cache must be able to take in. */
   readonly #reserved = new Map<string, number>();
@@ -145,6 +146,7 @@ export class NodeCache {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     const ending = [...this.#flights.values()];
     for (const { stop } of ending)
       stop.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
@@ -249,7 +251,8 @@ export class NodeCache {
       isFailed = false;
       return at;
     } finally {
-      const bytes = await sent.take();
+      // Nobody hears of them any more: the next process reports the bytes of complete parts.
+      const bytes = this.#isClosing ? 0 : await sent.take();
       const tookMs = Math.round(performance.now() - sinceMs);
       const waiting = [...(this.#flights.get(key)?.seen.values() ?? [])].find((each) => each !== undefined);
       const onMoved = waiting ?? wanted.onMoved;

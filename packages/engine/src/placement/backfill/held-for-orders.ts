@@ -5,7 +5,7 @@
  * against the requests behind it, if it also needs a coming node. Policies with protected starts are left alone.
  */
 import { expectedArrival } from "@headroom/model";
-import type { NodeId, Rules, WorkloadId } from "@headroom/model";
+import type { Node, NodeId, Rules, WorkloadId } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { Placement } from "../../cluster/request.ts";
@@ -177,12 +177,16 @@ function* tasksOf(
 
 const durationOf = ({ durationMs }: PlacementRequest): number => Math.max(1, durationMs);
 
+/** Whether a node of an order takes no work yet: it waits for the others, or has to qualify. */
+const isAwaited = ({ arriving, capacityOrder, qualification }: Node): boolean =>
+  arriving === true || (capacityOrder !== undefined && qualification !== undefined && qualification.phase !== "failed");
+
 /** When the last node of the placement comes; `null`: it needs no coming node, or one that comes late. */
 function startOf({ nodes }: ReadonlyState, { workers }: Placement, soon: ReadonlyMap<string, number>): number | null {
   let startMs: number | null = null;
   for (const { node } of workers) {
     const known = nodes.get(node);
-    if (known !== undefined && known.arriving !== true) continue;
+    if (known !== undefined && !isAwaited(known)) continue;
     const order = known === undefined ? orderOfExpected(node) : known.capacityOrder;
     const atMs = soon.get(order ?? "");
     if (atMs === undefined) return null;
@@ -195,7 +199,7 @@ function startOf({ nodes }: ReadonlyState, { workers }: Placement, soon: Readonl
 function presentPart({ nodes }: ReadonlyState, placement: Placement): Placement | null {
   const workers = placement.workers.filter(({ node }) => {
     const known = nodes.get(node);
-    return known !== undefined && known.arriving !== true;
+    return known !== undefined && !isAwaited(known);
   });
   return workers.length === 0 ? null : { ...placement, workers };
 }
