@@ -23,7 +23,7 @@ import type {
 import type { CacheReport } from "@headroom/stores";
 import type { WorkAdoption } from "./adoption.ts";
 import type { StagingProgress } from "./job-protocol/input-staging.ts";
-import type { NodeSignal } from "./node-signals.ts";
+import type { NodeSignals } from "./node-signals.ts";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /**
@@ -284,7 +284,7 @@ export interface Executor {
    * States of nodes as the system behind the executor reports them now; a signal that is missing has ended. `null`: the newest answer is not
    * complete, so nothing is known. Never throws. Absent: this kind of executor has none.
    */
-  nodeSignals?(): readonly NodeSignal[] | null;
+  nodeSignals?(): NodeSignals | null;
   /** Stops watching and launching; running attempts continue. */
   close(): Promise<void>;
 }

@@ -13,4 +13,4 @@ export type { ExecutorContext, ExecutorType } from "./kinds/executor-type.ts";
 export { executorTypes } from "./kinds/executor-types.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";
-export type { NodeSignal } from "./node-signals.ts";
+export type { NodeSignal, NodeSignals } from "./node-signals.ts";

@@ -14,6 +14,12 @@ export interface NodeSignal {
   readonly detail: string;
 }
 
+/** An answer about the listed nodes. It says nothing about others. */
+export interface NodeSignals {
+  readonly nodes: ReadonlySet<NodeId>;
+  readonly signals: readonly NodeSignal[];
+}
+
 /** Signals of one node that are read. */
 export const NODE_SIGNALS_MAX = 16;
 const CODE_CHARS_MAX = 60;

@@ -1,7 +1,7 @@
 /** The copy of a cluster's nodes and pods that the executor works on, and what it says about one attempt. */
-import type { ExecutorId } from "@headroom/model";
+import type { ExecutorId, NodeId } from "@headroom/model";
 import type { Connection } from "./api/connection.ts";
-import type { NodeSignal } from "../node-signals.ts";
+import type { NodeSignals } from "../node-signals.ts";
 import type { Condition, KubernetesNode, KubernetesPod } from "./api/objects.ts";
 import { Reflector } from "./api/reflector.ts";
 import type { NodeHealth } from "./executor/gang-judge.ts";
@@ -107,10 +107,12 @@ export class ClusterCopy {
   }
 
   /** Conditions and taints of all nodes of the cluster, those of other pools included. */
-  nodeSignals(): readonly NodeSignal[] | null {
+  nodeSignals(): NodeSignals | null {
     // An empty list is no statement about the nodes that were there.
     if (this.#nodes.items.size === 0) return null;
-    return kubernetesSignals(this.#nodes.items.values(), (name) => nodeIdOf(this.#setup.id, name));
+    const idOf = (name: string): NodeId => nodeIdOf(this.#setup.id, name);
+    const all = [...this.#nodes.items.values()];
+    return { nodes: new Set(all.map(({ metadata }) => idOf(metadata.name))), signals: kubernetesSignals(all, idOf) };
   }
 
   /** Pods that name Headroom as their scheduler, as far as it adopts them. */

@@ -24,7 +24,7 @@ import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
-import type { NodeSignal } from "../node-signals.ts";
+import type { NodeSignals } from "../node-signals.ts";
 import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
@@ -153,7 +153,7 @@ class KubernetesExecutor implements Executor {
   }
 
   /** Nothing is known while the watches tell of a problem. */
-  nodeSignals(): readonly NodeSignal[] | null {
+  nodeSignals(): NodeSignals | null {
     return this.#copy.problem === null ? this.#copy.nodeSignals() : null;
   }
 

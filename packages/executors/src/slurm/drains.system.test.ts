@@ -74,7 +74,7 @@ describe.skipIf(missing !== null || !isTurnOf("drains"))("drained nodes on a Slu
     await executor.passDrains?.([nodeId("slurm-n1")]);
     await executor.inventory();
     // The drain of n1 is one of Headroom.
-    expect(executor.nodeSignals?.()).toEqual([
+    expect(executor.nodeSignals?.()?.signals).toEqual([
       {
         nodeId: "slurm-n3",
         code: "slurm-drain",
@@ -86,7 +86,9 @@ describe.skipIf(missing !== null || !isTurnOf("drains"))("drained nodes on a Slu
     await cluster.call("scontrol", "update", "nodename=n3", "state=resume");
     // Slurm waits for the daemon of a node that has just been resumed.
     await expect
-      .poll(async () => (await names()).length === 3 && executor.nodeSignals?.()?.length === 0, { timeout: 40_000 })
+      .poll(async () => (await names()).length === 3 && executor.nodeSignals?.()?.signals.length === 0, {
+        timeout: 40_000,
+      })
       .toBe(true);
   });
 });

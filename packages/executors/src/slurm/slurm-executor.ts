@@ -24,7 +24,7 @@ import type {
   LogRequest,
   WorkerUsage,
 } from "../executor.ts";
-import type { NodeSignal } from "../node-signals.ts";
+import type { NodeSignals } from "../node-signals.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
@@ -90,7 +90,7 @@ class SlurmExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #remover = new TreeRemover();
   #cluster: Cluster | null = null;
-  #signals: readonly NodeSignal[] | null = null;
+  #signals: NodeSignals | null = null;
   readonly #jobPrefix: string;
   /** Start of the reasons of own drains. */
   readonly #drainMark: string;
@@ -337,7 +337,7 @@ class SlurmExecutor implements Executor {
   }
 
   /** Signals of the newest complete listing of Slurm. After a failed one, nothing is known until the next. */
-  nodeSignals(): readonly NodeSignal[] | null {
+  nodeSignals(): NodeSignals | null {
     return this.#signals;
   }
 
@@ -357,7 +357,7 @@ class SlurmExecutor implements Executor {
     const answers = { nodes, partitions: listed, topology };
     const cluster = readCluster(answers, this.id, partitions ?? null, passDrains ? this.#drainMark : null);
     this.#cluster = cluster;
-    this.#signals = cluster.signals;
+    this.#signals = { nodes: new Set(cluster.nodes.keys()), signals: cluster.signals };
     return cluster;
   }
 

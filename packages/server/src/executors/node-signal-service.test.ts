@@ -4,7 +4,7 @@ import { createEngine } from "@headroom/engine";
 import type { NodeSignal } from "@headroom/executors";
 import { IncidentFold } from "@headroom/health";
 import { commandId, nodeId, poolName, siteName } from "@headroom/model";
-import type { Input } from "@headroom/model";
+import type { Input, NodeId } from "@headroom/model";
 import type { CommandRequest } from "../driver/driver.ts";
 import { NodeSignalService } from "./node-signal-service.ts";
 
@@ -14,6 +14,8 @@ class Bench {
   readonly engine = createEngine();
   readonly fold = new IncidentFold();
   signals: readonly NodeSignal[] | null = [];
+  /** Nodes that the cluster lists; `null`: all. */
+  listed: ReadonlySet<NodeId> | null = null;
   service = this.restart();
   #sequence = 0;
 
@@ -50,7 +52,11 @@ class Bench {
         return { kind: "accepted" } as never;
       },
     };
-    const executors = new Map([["hpc", { nodeSignals: () => this.signals }]]);
+    const nodeSignals = () =>
+      this.signals === null
+        ? null
+        : { nodes: this.listed ?? new Set(this.engine.state.nodes.keys()), signals: this.signals };
+    const executors = new Map([["hpc", { nodeSignals }]]);
     const log = { warn: (message: string) => expect.unreachable(message) };
     this.service = new NodeSignalService({ driver, executors, incidents: { fold: this.fold }, log });
     return this.service;
@@ -85,6 +91,11 @@ describe("signals of nodes", () => {
     await bench.looks(10);
     expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
     bench.signals = [];
+    // A node that the cluster does not list is not well: nothing is known of it.
+    bench.listed = new Set([nodeId("n2")]);
+    await bench.looks(10);
+    expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
+    bench.listed = null;
     await bench.looks(2);
     expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
     await bench.looks(1);

@@ -4,7 +4,7 @@
  * whose faults are signals that have ended is resolved. An executor that does not answer completely ends no signal.
  */
 import type { ExecutorId, NodeFault, NodeId } from "@headroom/model";
-import type { Executor, NodeSignal } from "@headroom/executors";
+import type { Executor, NodeSignal, NodeSignals } from "@headroom/executors";
 import type { Failure, IncidentFacts, IncidentFold } from "@headroom/health";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -82,10 +82,10 @@ export class NodeSignalService {
     }
   }
 
-  async #compare(executor: ExecutorId, signals: readonly NodeSignal[]): Promise<void> {
+  async #compare(executor: ExecutorId, { nodes: answered, signals }: NodeSignals): Promise<void> {
     const nodes = await this.#parts.driver.read(({ state }) => {
       const own = [...state.nodes.values()].filter(({ pool }) => state.pools.get(pool)?.executor === executor);
-      return new Set(own.map(({ id }) => id));
+      return new Set(own.map(({ id }) => id).filter((id) => answered.has(id)));
     });
     const present = Map.groupBy(
       signals.filter(({ nodeId }) => nodes.has(nodeId)),

@@ -16,7 +16,7 @@ import type {
   LogChunk,
   LogRequest,
   NodeReadings,
-  NodeSignal,
+  NodeSignals,
 } from "@headroom/executors";
 import { OperationalError } from "@headroom/platform";
 import type { CacheReport } from "@headroom/stores";
@@ -131,7 +131,7 @@ export class RetainingExecutor
     await this.#inner.passDrains?.(nodes);
   }
 
-  nodeSignals(): readonly NodeSignal[] | null {
+  nodeSignals(): NodeSignals | null {
     return this.#inner.nodeSignals?.() ?? null;
   }
 
