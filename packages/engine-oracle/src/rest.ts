@@ -91,7 +91,9 @@ function isAwaited({ pools }: ReadonlyState, order: CapacityOrder, nowMs: number
   const fromMs = isByHand && orderedAtMs !== null ? orderedAtMs : automatic.decidedAtMs;
   const statedMs = arrival.kind === "leadTime" ? arrival.p95Ms : arrival.p95AtMs - (orderedAtMs ?? 0);
   const leadMs = pools.get(pool)?.burst?.leadTimeP95Ms ?? Math.min(Math.max(0, statedMs), 24 * 3_600_000);
-  return nowMs < fromMs + giveUpMsOf(leadMs) && expectedArrival(order, nowMs).p50AtMs <= nowMs + 3_600_000;
+  const rule = pools.get(pool)?.qualification;
+  const proofMs = rule === undefined ? 0 : Math.ceil(order.nodeCount / rule.atOnce) * rule.limitMs * 2;
+  return nowMs < fromMs + giveUpMsOf(leadMs) + proofMs && expectedArrival(order, nowMs).p50AtMs <= nowMs + 3_600_000;
 }
 
 /** Whether the policy has phases that start work. */

@@ -12,11 +12,15 @@ const LEAD_MAX_MS = 86_400_000;
  * person has to place it and has not. An order that a person places is due from then on, or, if nodes come without it, from the decision.
  */
 export function orderDueAtMs({ pools }: ReadonlyState, order: CapacityOrder): number | null {
-  const { automatic, arrival, orderedAtMs, joinedCount, pool } = order;
+  const { automatic, arrival, orderedAtMs, joinedCount, nodeCount, pool } = order;
   if (automatic === undefined || !isOutstanding(order)) return null;
   const isManual = automatic.provisioner === MANUAL_PROVISIONER;
   if (isManual && orderedAtMs === null && joinedCount === 0) return null;
   const fromMs = isManual ? (orderedAtMs ?? automatic.decidedAtMs) : automatic.decidedAtMs;
   const statedMs = arrival.kind === "leadTime" ? arrival.p95Ms : Math.max(0, arrival.p95AtMs - (orderedAtMs ?? 0));
-  return fromMs + giveUpMsOf(pools.get(pool)?.burst?.leadTimeP95Ms ?? Math.min(statedMs, LEAD_MAX_MS));
+  const { burst, qualification } = pools.get(pool) ?? {};
+  // Two runs of the suite on each node, as many nodes at a time as the rule allows, are lead time, too.
+  const proofMs =
+    qualification === undefined ? 0 : 2 * qualification.limitMs * Math.ceil(nodeCount / qualification.atOnce);
+  return fromMs + giveUpMsOf(burst?.leadTimeP95Ms ?? Math.min(statedMs, LEAD_MAX_MS)) + proofMs;
 }
