@@ -34,7 +34,7 @@ export type { ExpectedTransfer, TransferTimes } from "./cluster/transfers.ts";
 export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";
-export { mayRunSuite } from "./lifecycle/qualification.ts";
+export { isShared, mayRunSuite } from "./lifecycle/qualification.ts";
 export { isEstimateNews } from "./lifecycle/signals.ts";
 export { CHECKPOINT_RULE } from "./lifecycle/stored-checkpoints.ts";
 export { addUtilization } from "./state/utilization.ts";

@@ -16,8 +16,6 @@ const causes: Readonly<Record<EngineQualification["cause"], string>> = {
   requested: "a user asked for it",
 };
 
-const qualificationCause = (cause: EngineQualification["cause"]): string => causes[cause];
-
 export function qualificationSentence(event: QualificationEvent): string {
   const { nodeId } = event;
   switch (event.kind) {

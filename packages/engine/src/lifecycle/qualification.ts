@@ -58,8 +58,18 @@ export function startQualification(batch: Batch, report: ReportOf<"qualification
 }
 
 /** Whether the suite can begin on the node, besides the work that it holds. Work of others would make it slow. */
-export const mayRunSuite = ({ health, draining, removal, suspended, foreignUse }: Node): boolean =>
-  health === "up" && !draining && removal === undefined && suspended !== true && foreignUse === undefined;
+export const mayRunSuite = (node: Node): boolean =>
+  node.health === "up" && !node.draining && node.removal === undefined && node.suspended !== true && !isShared(node);
+
+/** Agents of a cluster (DaemonSets) request a part of each node for ever: up to a quarter of its cores and memory is no work. */
+const AGENTS_PART = 4;
+
+/** Whether work of others holds the node. */
+export const isShared = ({ foreignUse, coresMilli, memoryMib }: Node): boolean =>
+  foreignUse !== undefined &&
+  (foreignUse.accelerators !== "" ||
+    AGENTS_PART * foreignUse.coresMilli > coresMilli ||
+    AGENTS_PART * foreignUse.memoryMib > memoryMib);
 
 export function endQualification(batch: Batch, report: ReportOf<"qualificationEnded">): void {
   const qualification = reportedOn(batch.world.state, report);

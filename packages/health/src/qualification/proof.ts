@@ -20,6 +20,8 @@ export interface SuiteResult {
 }
 
 const NAMED_MAX = 3;
+/** More are neither kept nor compared. */
+const MEASUREMENTS_MAX = 2_000;
 
 export function proofOf({ node, text, required, peers }: SuiteResult): Proof {
   const read = readResults(text, `nodes/${node}/result`);
@@ -29,6 +31,8 @@ export function proofOf({ node, text, required, peers }: SuiteResult): Proof {
   if (text.trim() === "") return nothing("the suite printed nothing");
   if (read.problems.length > 0) return nothing(`the result is not complete: ${read.problems[0] ?? ""}`);
   if (measurements.length === 0) return nothing("the result has no measurements");
+  if (measurements.length > MEASUREMENTS_MAX)
+    return nothing(`the result has more than ${MEASUREMENTS_MAX} measurements`);
   if (isCutText(measurements, text)) return nothing("the output of nccl-tests ends before its summary");
   const known = new Set(measurements.map(({ test }) => test));
   const missing = required.filter((test) => !known.has(test));

@@ -1,5 +1,5 @@
 /** Nodes that have to qualify, as the service looks at them. */
-import { mayRunSuite, type Engine } from "@headroom/engine";
+import { isShared, mayRunSuite, type Engine } from "@headroom/engine";
 import { nodeUse } from "@headroom/explain";
 import type { Node, NodeId, NodeQualification, PoolName, QualificationRule } from "@headroom/model";
 import { suiteOf, type readSuites, type Suite } from "./suite-file.ts";
@@ -14,7 +14,7 @@ export interface Candidate {
    * `ready`: a run may begin. `wait`: not now. `silent`: the executor does not answer, which says nothing about a run. `stop`: a
    * run in progress ends, because the node is not to be used for it.
    */
-  readonly state: "ready" | "wait" | "silent" | "stop";
+  readonly state: "ready" | "wait" | "silent" | "shared" | "stop";
   /** Name of the node at its cluster; its id, where the cluster states none. */
   readonly name: string;
   readonly suite: Suite | null;
@@ -49,5 +49,6 @@ function stateOf(engine: Engine, node: Node): Candidate["state"] {
   const hasRule = engine.state.pools.get(pool)?.qualification !== undefined;
   if (!hasRule || health === "lost" || draining || removal !== undefined) return "stop";
   if (node.suspended === true) return "silent";
+  if (isShared(node)) return "shared";
   return mayRunSuite(node) && nodeUse(engine, node.id).attempts.length === 0 ? "ready" : "wait";
 }

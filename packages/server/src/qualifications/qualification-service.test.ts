@@ -1,5 +1,5 @@
 /** The service of qualifications against a real engine and real processes, without a server. */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -218,7 +218,7 @@ describe("qualification of nodes", () => {
       `appendFileSync(home + "/pid", String(process.pid)); await new Promise((done) => setTimeout(done, 600_000));`,
     );
     bench.join("n1");
-    await bench.until(() => bench.calls().length === 1);
+    await bench.until(() => existsSync(path.join(bench.home, "pid")));
     bench.pool(null);
     expect(bench.node("n1")?.qualification?.phase).toBe("running");
     await bench.until(() => bench.node("n1")?.qualification === undefined);

@@ -126,6 +126,7 @@ export class QualificationService {
   async #tried({ nodeId, qualification }: Candidate, step: () => Promise<void>): Promise<void> {
     try {
       await step();
+      this.#stuckSinceMs.delete(qualification.id);
     } catch (error) {
       this.#warn(`The suite of node ${nodeId} cannot go on: ${messageOf(error)}`);
       await this.#stuck(qualification, nodeId, messageOf(error));
@@ -154,8 +155,10 @@ export class QualificationService {
     for (const candidate of candidates) {
       const { nodeId, pool, rule, qualification, state, suite, name } = candidate;
       const { id, run, phase } = qualification;
-      if (phase === "waiting") waiting.add(id);
+      if (phase !== "failed") waiting.add(id);
       const count = running.get(pool) ?? 0;
+      if (phase === "waiting" && rule !== null && state === "shared")
+        await this.#stuck(qualification, nodeId, "work of others holds the node");
       if (phase !== "waiting" || rule === null || state !== "ready" || busy.has(nodeId)) continue;
       if (suite === null || !NODE_NAME.test(name)) {
         const why =
@@ -214,7 +217,7 @@ export class QualificationService {
     if (isAlive && !this.#isOver(folder, limitMs + OVERTIME_MS)) return;
     if (!isAlive && !isClaimed(folder) && !this.#isOver(folder, CLAIM_MS)) return;
     // A process that starts later finds the claim, and does nothing. Processes that the dead one left behind are ended first.
-    if (!claimRun(folder)) killRun(folder);
+    if (!claimRun(folder) && !this.#isEnded(folder)) return;
     const why = isAlive ? "the suite took longer than its limit" : "the suite was cut: its process is gone";
     await this.#report(candidate, state === "stop" ? "the node was drained, lost or is leaving" : why, 0);
   }
@@ -226,6 +229,14 @@ export class QualificationService {
       this.#stoppedAtMs.set(folder, performance.now());
       stopRun(folder);
     } else if (performance.now() - sinceMs > OVERTIME_MS) killRun(folder);
+  }
+
+  /** SIGTERM first, which srun, ssh and kubectl pass on; SIGKILL later. Returns whether nothing of the run is left. */
+  #isEnded(folder: string): boolean {
+    const sinceMs = this.#stoppedAtMs.get(folder);
+    if (sinceMs === undefined) this.#stoppedAtMs.set(folder, performance.now());
+    const isLate = sinceMs !== undefined && performance.now() - sinceMs > OVERTIME_MS;
+    return !killRun(folder, isLate ? "SIGKILL" : "SIGTERM") || isLate;
   }
 
   /** Whether this process has known the run for longer. Clocks of the machine can be set back. */
@@ -257,7 +268,7 @@ export class QualificationService {
     const { nodeId, pool, qualification } = candidate;
     const { suite } = qualification;
     if (problem !== null) return this.#report(candidate, plain(problem), durationMs);
-    const peers = this.#results.passed(pool, suite).filter(({ node }) => node !== nodeId);
+    const peers = this.#results.peers(pool, suite, nodeId);
     const required = readRequest(this.#folderOf(qualification))?.tests;
     if (required === undefined) return this.#report(candidate, "the request of the run is not readable", durationMs);
     const proof = proofOf({ node: nodeId, text: stdout, required, peers: peers.flatMap((each) => each.measurements) });
@@ -303,17 +314,23 @@ export class QualificationService {
       const node = readRequest(folder)?.nodeId;
       // A process without a claim yet finds this one.
       claimRun(folder);
-      if (runnerOf(folder) === null) {
-        killRun(folder);
-        removeRun(folder);
-        this.#seenAtMs.delete(folder);
-        this.#stoppedAtMs.delete(folder);
-      } else {
-        this.#stop(folder);
-        if (node !== undefined) busy.add(node);
-      }
+      const isAlive = runnerOf(folder) !== null;
+      if (isAlive) this.#stop(folder);
+      if (!isAlive && this.#isEnded(folder)) this.#remove(folder);
+      else if (node !== undefined) busy.add(node);
     }
     return busy;
+  }
+
+  /** A folder that cannot be removed keeps no node from qualifying. */
+  #remove(folder: string): void {
+    try {
+      removeRun(folder);
+      this.#seenAtMs.delete(folder);
+      this.#stoppedAtMs.delete(folder);
+    } catch (error) {
+      this.#warn(`${folder} cannot be removed: ${messageOf(error)}`);
+    }
   }
 
   #folderOf({ id, run }: NodeQualification): string {

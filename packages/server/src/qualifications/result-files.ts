@@ -6,8 +6,10 @@ import type { Measurement } from "@headroom/health";
 import type { QualificationSuite } from "@headroom/model";
 
 const FOLDER = "qualification-results";
-const MEASUREMENTS_MAX = 200;
-const FILE_BYTES_MAX = 1 << 20;
+const MEASUREMENTS_MAX = 2_000;
+const FILE_BYTES_MAX = 4 << 20;
+/** Nodes with which one is compared. A median needs no more. */
+const PEERS_MAX = 32;
 /** Names of nodes can be too long for names of files, so these are digests. */
 const NAME_CHARS = 32;
 
@@ -44,6 +46,12 @@ export class ResultFiles {
   /** Results with which nodes of the pool passed the suite. */
   passed(pool: string, suite: QualificationSuite): readonly StoredResult[] {
     return [...this.#known.values()].filter((each) => each.isPassed && each.pool === pool && each.suite === suite);
+  }
+
+  /** The newest results, with which another node is compared. */
+  peers(pool: string, suite: QualificationSuite, node: string): readonly StoredResult[] {
+    const others = this.passed(pool, suite).filter((each) => each.node !== node);
+    return others.toSorted((left, right) => right.atMs - left.atMs).slice(0, PEERS_MAX);
   }
 
   async keep(result: StoredResult): Promise<void> {

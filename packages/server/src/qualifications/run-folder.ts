@@ -80,13 +80,13 @@ export function stopRun(folder: string): void {
 
 /**
  * Ends everything in the process group of the run. The id of the group is no id of another process while the group exists,
- * so a process of that id with another start means that the group is gone.
+ * so a process of that id with another start means that the group is gone. Returns whether anything was left.
  */
-export function killRun(folder: string): void {
+export function killRun(folder: string, name: "SIGTERM" | "SIGKILL" = "SIGKILL"): boolean {
   const claim = readClaim(folder);
-  if (claim === null || claim.pid === process.pid || claim.startTicks === "") return;
+  if (claim === null || claim.pid === process.pid || claim.startTicks === "") return false;
   const present = startTicksOf(claim.pid);
-  if (present === null || present === claim.startTicks) signal(-claim.pid, "SIGKILL");
+  return (present === null || present === claim.startTicks) && signal(-claim.pid, name);
 }
 
 export function writeResult(folder: string, result: RunResult): void {
@@ -118,11 +118,12 @@ function readClaim(folder: string): Claim | null {
   }
 }
 
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+/** Returns false if there is no such process. */
+function signal(pid: number, name: "SIGTERM" | "SIGKILL"): boolean {
   try {
-    process.kill(pid, name);
+    return process.kill(pid, name);
   } catch {
-    // The process has just ended.
+    return false;
   }
 }
 

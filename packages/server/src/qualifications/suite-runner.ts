@@ -36,7 +36,8 @@ function run({ words, env, limitMs }: RunRequest): Promise<RunResult> {
     const end = (why: string): void => {
       if (problem !== null) return;
       problem = why;
-      child.kill("SIGTERM");
+      // The whole group, because a shell passes nothing on. This process ignores the signal: `problem` is set.
+      process.kill(-process.pid, "SIGTERM");
       killer = setTimeout(() => {
         child.kill("SIGKILL");
         // A process that holds the pipes keeps the command from closing.
