@@ -32,6 +32,7 @@ export interface LatencyQuantiles {
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
+  /** Number of requests behind the figures. */
   readonly requests: number;
 }
 

@@ -10,7 +10,7 @@ export interface LiveWorker {
 
 /** Processes whose environment names this state directory, so that processes of other tests and users do not count. */
 export function liveWorkers(home: string): LiveWorker[] {
-  return readdirSync("/proc")
+  const found = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name): LiveWorker[] => {
       const env = environmentOf(name);
@@ -20,6 +20,25 @@ export function liveWorkers(home: string): LiveWorker[] {
         ? [{ pid: Number(name), attemptId, rank: Number(rank) }]
         : [];
     });
+  // The first process of a sandbox can stay beside the command that it starts: both are one worker.
+  return found.filter(({ pid, attemptId, rank }) => {
+    const parent = parentOf(pid);
+    return !found.some((each) => each.pid === parent && each.attemptId === attemptId && each.rank === rank);
+  });
+}
+
+/** `null`: the process has ended. */
+function parentOf(pid: number): number | null {
+  try {
+    // The name of the program, in parentheses, can contain blanks.
+    return Number(
+      readFileSync(`/proc/${pid}/stat`, "utf8")
+        .replace(/^.*\) \S /s, "")
+        .split(" ")[0],
+    );
+  } catch {
+    return null;
+  }
 }
 
 function environmentOf(pid: string): ReadonlyMap<string, string> {

@@ -12,7 +12,7 @@ import type { Engine, ExpectedTransfer } from "@headroom/engine";
 import { commandId, draw, nodeId, poolName, siteName, teamName } from "@headroom/model";
 import type { AttemptId, Command, Input, WorkloadId, WorkloadSpec } from "@headroom/model";
 import { NodeCache, readStore, StoreSet } from "@headroom/stores";
-import type { MovedBytes } from "@headroom/stores";
+import type { TransferredBytes } from "@headroom/stores";
 import { SmallS3Server } from "@headroom/stores/testing";
 import { PacedProxy } from "./paced-proxy.ts";
 
@@ -167,18 +167,18 @@ async function measure(noise: "independent" | "drifting", transfers: number): Pr
 async function bring(
   { stores, cache }: { readonly stores: StoreSet; readonly cache: NodeCache },
   { uri, name }: { readonly uri: string; readonly name: string },
-): Promise<MovedBytes> {
+): Promise<TransferredBytes> {
   const place = stores.placeOf(uri);
   if (place === null) throw new Error(`${uri} is in no store`);
   const open = await stores.open(place.declaration);
-  let moved: MovedBytes | null = null;
+  let moved: TransferredBytes | null = null;
   const wanted = {
     ...open,
     key: place.key,
     uri,
     digest: null,
     parallel: 8,
-    onMoved: (each: MovedBytes) => void (moved = each),
+    onTransferred: (each: TransferredBytes) => void (moved = each),
   };
   await cache.obtain(wanted, name, { signal: new AbortController().signal, onStaged: () => {} });
   cache.release(name);

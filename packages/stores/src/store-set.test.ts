@@ -17,7 +17,7 @@ import path from "node:path";
 import { contentDigest } from "@headroom/platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeCache } from "./cache/node-cache.ts";
-import type { MovedBytes } from "./cache/node-cache.ts";
+import type { TransferredBytes } from "./cache/node-cache.ts";
 import { readStore, storeConflict } from "./objects/store-declaration.ts";
 import type { StoreDeclaration } from "./objects/store-declaration.ts";
 import { StoreSet } from "./store-set.ts";
@@ -82,7 +82,7 @@ async function obtain(
     from?: NodeCache;
     signal?: AbortSignal;
     onStaged?: () => void;
-    onMoved?: (moved: MovedBytes) => void;
+    onTransferred?: (moved: TransferredBytes) => void;
   } = {},
 ): Promise<string> {
   const place = stores.placeOf(uri);
@@ -95,7 +95,7 @@ async function obtain(
     uri,
     digest: options.digest ?? null,
     parallel: 3,
-    onMoved: options.onMoved,
+    onTransferred: options.onTransferred,
   };
   return (options.from ?? cache).obtain(wanted, options.holder ?? "w1.1", {
     signal: options.signal ?? signal,
@@ -150,17 +150,17 @@ describe("downloads", () => {
       server.objects.set(key, large);
       let served = 0;
       server.faultOf = ({ method }) => (method === "GET" && ++served > 2 ? 403 : null);
-      const moved: MovedBytes[] = [];
-      const onMoved = (each: MovedBytes): void => void moved.push(each);
+      const moved: TransferredBytes[] = [];
+      const onTransferred = (each: TransferredBytes): void => void moved.push(each);
       const uri = `s3://lake/${key}`;
-      await expect(obtain(uri, { digest: sha(large), onMoved, from: openCache() })).rejects.toThrow("refuses");
+      await expect(obtain(uri, { digest: sha(large), onTransferred, from: openCache() })).rejects.toThrow("refuses");
       const [first] = moved.splice(0);
       expect(first).toMatchObject({ bytes: 2_000_000, isFailed: true, isResumed: false });
       // A process that is killed has reported nothing.
       const drafts = path.join(folder, "cache/drafts");
       if (isKilled) for (const name of readdirSync(drafts)) rmSync(path.join(drafts, name, "reported"));
       server.faultOf = () => null;
-      const at = await obtain(uri, { digest: sha(large), onMoved, from: openCache() });
+      const at = await obtain(uri, { digest: sha(large), onTransferred, from: openCache() });
       expect(moved).toMatchObject([{ bytes: isKilled ? 2_500_000 : 500_000, isFailed: false, isResumed: true }]);
       expect(readdirSync(path.dirname(at))).not.toContain("reported");
     }

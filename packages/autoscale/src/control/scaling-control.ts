@@ -119,7 +119,6 @@ const readingOf = ({
   held,
   requestsPerSecond,
   arrived,
-  promptTokens: null,
   idleMs,
   ttft: (ttft?.requests ?? 0) < REQUESTS_MIN ? null : ttft,
   tpot: (tpot?.requests ?? 0) < REQUESTS_MIN ? null : tpot,

@@ -3,7 +3,7 @@
  * knows nothing of the accelerator or of the lengths of requests.
  */
 import type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from "../contract.ts";
-import type { Objectives, ReplicaCapacity } from "../capacity.ts";
+import type { Objectives } from "../capacity.ts";
 import type { LoadReading } from "./load-reading.ts";
 import { TargetScaler } from "./target-scaler.ts";
 import type { Targets } from "./targets.ts";
@@ -28,10 +28,10 @@ export const targetsFor = ({ ttftMs, tpotMs }: Objectives, downAfterMs: number =
 });
 
 export class EndpointScaler implements Autoscaler {
-  readonly name: string;
+  readonly name = "headroom-learnt";
   readonly #targets: Targets;
   readonly #bounds: ReplicaBounds;
-  readonly #scaler: TargetScaler;
+  readonly #scaler = new TargetScaler();
   #replicas: number | undefined;
   #changedAtMs = ORIGIN_MS;
   #arrived = 0;
@@ -40,16 +40,7 @@ export class EndpointScaler implements Autoscaler {
   #arrivals: { readonly atMs: number; readonly count: number }[] = [];
   #reason = "the first seconds";
 
-  constructor(
-    targets: Targets,
-    bounds: ReplicaBounds,
-    {
-      capacity = null,
-      name = "headroom-learnt",
-    }: { readonly capacity?: ReplicaCapacity | null; readonly name?: string } = {},
-  ) {
-    this.#scaler = new TargetScaler(capacity);
-    this.name = name;
+  constructor(targets: Targets, bounds: ReplicaBounds) {
     this.#targets = targets;
     this.#bounds = bounds;
   }
@@ -94,7 +85,6 @@ export class EndpointScaler implements Autoscaler {
       held: ready > 0 ? 0 : waiting,
       requestsPerSecond: this.#arrivals.reduce((sum, { count }) => sum + count, 0) / (RATE_MS / 1000),
       arrived: this.#arrived,
-      promptTokens: null,
       idleMs: nowMs - this.#idleSinceMs,
       ttft: isKnown ? (recent?.ttft ?? null) : null,
       tpot: isKnown ? (recent?.tpot ?? null) : null,

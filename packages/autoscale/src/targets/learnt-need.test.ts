@@ -26,7 +26,7 @@ interface Load {
 
 /** Replicas over time, of which each serves `capacity` requests per second and starts at once. */
 function countsAt(fromMs: number, capacity: number, rate: (atMs: number) => number, spanMs: number): number[] {
-  const need = new LearntNeed(null);
+  const need = new LearntNeed();
   let [replicas, arrived] = [1, 0];
   const counts: number[] = [];
   for (let atMs = 0; atMs < spanMs; atMs += 2_000) {
@@ -46,7 +46,6 @@ const readingAt = ({ requestsPerSecond }: Load, arrived: number, isLate: boolean
   held: 0,
   requestsPerSecond,
   arrived,
-  promptTokens: null,
   idleMs: 0,
   ttft: isLate ? { p50Ms: 5_000, p95Ms: 6_000, p99Ms: 7_000, requests: 100 } : { ...quantiles, p99Ms: 1_000 },
   tpot: null,
@@ -73,7 +72,7 @@ it("decides alike whatever the time of the clock", () => {
 });
 
 it("is for endpoints whose targets are all latencies", () => {
-  const need = new LearntNeed(null);
+  const need = new LearntNeed();
   expect(need.isFor(targets)).toBe(true);
   expect(need.isFor({ ...targets, concurrency: 4 })).toBe(false);
   expect(need.isFor({ ...targets, ttft: null, tpot: null })).toBe(false);

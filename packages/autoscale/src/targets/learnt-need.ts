@@ -1,11 +1,11 @@
 /**
  * The rule that an endpoint's own traffic chose (`policies/predictive.ts`), for endpoints whose targets are latencies: it
- * sees what gateways report. While readings are broken, the rule by targets keeps the number.
+ * sees what gateways report, and knows neither the accelerator nor the tokens of a request.
  */
-import type { ReplicaCapacity } from "../capacity.ts";
+import type { LatencyQuantiles } from "../contract.ts";
 import { PredictiveScaler } from "../policies/predictive.ts";
 import type { RuleVerdict } from "../policies/rule-choice.ts";
-import { lateShare, type LoadReading, type Quantiles } from "./load-reading.ts";
+import { lateShare, type LoadReading } from "./load-reading.ts";
 import type { Latency, Targets } from "./targets.ts";
 
 /** Time that requests may wait where only the time per token has a target. */
@@ -14,9 +14,8 @@ const TTFT_MS = 1_000;
 const QUANTILES_S = 60;
 /** Part of the allowed share that the rules may use. */
 const KEPT_SHARE = 0.9;
-/** A request of which no tokens are known counts as so many; outputs, unknown at the arrival, as so many prompt tokens. */
+/** Every request counts as so many: their work is learnt as a multiple of it. */
 const REQUEST_TOKENS = 1_000;
-const OUTPUT_TOKENS = 200;
 
 interface Limit {
   readonly limitMs: number;
@@ -47,17 +46,9 @@ export interface LearntReplicas {
 }
 
 export class LearntNeed {
-  readonly #capacity: ReplicaCapacity | null;
   #scaler: PredictiveScaler | null = null;
   #key = "";
-  #last: { readonly atMs: number; readonly arrived: number; readonly promptTokens: number | null } | null = null;
-  /** Tokens of a request, a running mean. */
-  #usualTokens = 0;
-
-  /** `capacity`: of a replica, by a model of its accelerator; `null`: unknown. */
-  constructor(capacity: ReplicaCapacity | null) {
-    this.#capacity = capacity;
-  }
+  #last: { readonly atMs: number; readonly arrived: number } | null = null;
 
   /** Whether all targets are latencies. */
   isFor({ ttft, tpot, concurrency, requestsPerSecond, queueTimeMs }: Targets): boolean {
@@ -76,16 +67,12 @@ export class LearntNeed {
     const scaler = this.#scalerOf(ttft, tpot);
     const last = this.#last;
     const { nowMs, replicas, ready, coldStartMs } = sample;
-    const { arrived, promptTokens } = reading;
-    this.#last = { atMs: nowMs, arrived, promptTokens };
+    const { arrived } = reading;
+    this.#last = { atMs: nowMs, arrived };
     if (last === null || arrived < last.arrived || nowMs <= last.atMs) return null;
     const seconds = (nowMs - last.atMs) / 1000;
     const arrivals = arrived - last.arrived;
-    const tokens = this.#tokensOf(
-      arrivals,
-      promptTokens === null ? null : promptTokens - (last.promptTokens ?? promptTokens),
-    );
-    const late = reading.lateShare ?? Math.max(shareOf(reading.ttft, ttft), shareOf(reading.tpot, tpot));
+    const late = Math.max(shareOf(reading.ttft, ttft), shareOf(reading.tpot, tpot));
     const ended = (endedInWindow(reading) * seconds) / QUANTILES_S;
     const waiting = reading.queued + reading.held;
     const {
@@ -98,12 +85,12 @@ export class LearntNeed {
       ready,
       starting: Math.max(0, replicas - ready),
       arrivals,
-      arrivedPromptTokens: tokens,
+      arrivedPromptTokens: REQUEST_TOKENS * arrivals,
       ended: 0,
       endedOutputTokens: 0,
       inFlight: reading.running + reading.held,
       waiting,
-      waitingPromptTokens: waiting * this.#usualTokens,
+      waitingPromptTokens: REQUEST_TOKENS * waiting,
       met: (1 - late) * ended,
       missed: late * ended,
       ttftMs: Number.NaN,
@@ -117,22 +104,13 @@ export class LearntNeed {
     const objectives = { ttftMs: ttft?.limitMs ?? TTFT_MS, tpotMs: tpot?.limitMs ?? Infinity };
     const key = `${objectives.ttftMs} ${objectives.tpotMs} ${missedShare}`;
     if (this.#scaler === null || key !== this.#key)
-      this.#scaler = new PredictiveScaler(this.#capacity, objectives, { missedShare });
+      this.#scaler = new PredictiveScaler(null, objectives, { missedShare });
     this.#key = key;
     return this.#scaler;
   }
-
-  #tokensOf(arrivals: number, promptTokens: number | null): number {
-    if (arrivals <= 0) return 0;
-    const outputs = this.#capacity === null ? OUTPUT_TOKENS * arrivals : 0;
-    const tokens = promptTokens === null || promptTokens <= 0 ? REQUEST_TOKENS * arrivals : promptTokens + outputs;
-    const share = this.#usualTokens === 0 ? 1 : Math.min(0.2, 0.01 * arrivals);
-    this.#usualTokens += share * (tokens / arrivals - this.#usualTokens);
-    return tokens;
-  }
 }
 
-const shareOf = (latency: Quantiles | null, limit: Limit | null): number =>
+const shareOf = (latency: LatencyQuantiles | null, limit: Limit | null): number =>
   latency === null || limit === null ? 0 : lateShare(latency, limit.limitMs);
 
 /**

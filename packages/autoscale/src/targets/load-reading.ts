@@ -1,3 +1,5 @@
+import type { LatencyQuantiles } from "../contract.ts";
+
 /** The load of an endpoint at an instant, over all gateways that report. */
 export interface LoadReading {
   /** Requests that replicas have. */
@@ -9,40 +11,24 @@ export interface LoadReading {
   readonly requestsPerSecond: number;
   /** Requests that arrived since gateways reported first; held ones are in it. A smaller number than before begins again. */
   readonly arrived: number;
-  /** Their prompt tokens without those of held requests; `null`: a gateway does not report them. */
-  readonly promptTokens: number | null;
   /** Time since the last request began or ended. */
   readonly idleMs: number;
-  /** Share of the requests of the last minute beyond their targets, where it is known; absent: the quantiles tell it. */
-  readonly lateShare?: number;
   /** Latencies of the last minute; `null`: too few requests. */
-  readonly ttft: Quantiles | null;
-  readonly tpot: Quantiles | null;
-}
-
-export interface Quantiles {
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly p99Ms: number;
-  /** Number of requests behind the figures. */
-  readonly requests: number;
+  readonly ttft: LatencyQuantiles | null;
+  readonly tpot: LatencyQuantiles | null;
 }
 
 /** Whether all figures are possible, each by itself and together. */
-export function isSound({ ttft, tpot, promptTokens, ...numbers }: LoadReading): boolean {
-  const all = [
-    ...Object.values(numbers),
-    promptTokens ?? 0,
-    ...[ttft, tpot].flatMap((each) => (each === null ? [] : quantilesOf(each))),
-  ];
+export function isSound({ ttft, tpot, ...numbers }: LoadReading): boolean {
+  const all = [...Object.values(numbers), ...[ttft, tpot].flatMap((each) => (each === null ? [] : quantilesOf(each)))];
   if (!all.every((value) => Number.isFinite(value) && value >= 0)) return false;
   return [ttft, tpot].every((each) => each === null || (each.p50Ms <= each.p95Ms && each.p95Ms <= each.p99Ms));
 }
 
-const quantilesOf = (all: Quantiles): readonly number[] => Object.values(all);
+const quantilesOf = (all: LatencyQuantiles): readonly number[] => Object.values(all);
 
 /** Share of the requests whose latency exceeded a limit, by the quantiles and lines between their logarithms. */
-export function lateShare({ p50Ms, p95Ms, p99Ms }: Quantiles, limitMs: number): number {
+export function lateShare({ p50Ms, p95Ms, p99Ms }: LatencyQuantiles, limitMs: number): number {
   if (limitMs >= p99Ms) return 0;
   const between = (low: number, high: number, fromShare: number, toShare: number): number => {
     const at = Math.log(limitMs / Math.max(1e-3, low)) / Math.max(1e-9, Math.log(high / Math.max(1e-3, low)));

@@ -139,7 +139,6 @@ class Endpoint {
       queued: ready > 0 ? this.#waiting.length : 0,
       held: ready > 0 ? 0 : this.#waiting.length,
       arrived: this.#arrived,
-      promptTokens: null,
       requestsPerSecond: this.#arrivals.reduce((sum, { count }) => sum + count, 0) / 15,
       idleMs: nowMs - this.#idleSinceMs,
       ttft: waits.length < 20 ? null : { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), requests: waits.length },

@@ -18,7 +18,6 @@ const idle: LoadReading = {
   held: 0,
   requestsPerSecond: 0,
   arrived: 0,
-  promptTokens: null,
   idleMs: 900_000,
   ttft: null,
   tpot: null,

@@ -3,7 +3,6 @@
  * no model of the accelerator. Up at once, down when fewer were enough for `downAfterMs`. Readings that are missing, late
  * or contradict each other keep the number. Decisions depend on the samples alone, in their order.
  */
-import type { ReplicaCapacity } from "../capacity.ts";
 import { bounded, type ReplicaBounds } from "../contract.ts";
 import { LatencyLimit } from "./latency-limit.ts";
 import { LearntNeed, type LearntReplicas } from "./learnt-need.ts";
@@ -94,7 +93,7 @@ export class TargetScaler {
   #direction = 0;
   #turnedAtMs = -Infinity;
   #peak = 0;
-  readonly #learnt: LearntNeed;
+  readonly #learnt = new LearntNeed();
   readonly #turns = new TurnGuard();
   /** The number that the learnt rule decided last, and when somebody else changed it. */
   #decided: number | null = null;
@@ -102,11 +101,6 @@ export class TargetScaler {
   #beganAtMs: number | null = null;
   /** Requests per second over a minute that one replica was seen to serve within the targets. */
   #servedPerReplica = 0;
-
-  /** `capacity`: of a replica, by a model of its accelerator; `null`: learnt from the traffic. */
-  constructor(capacity: ReplicaCapacity | null = null) {
-    this.#learnt = new LearntNeed(capacity);
-  }
 
   decide(sample: TargetSample, targets: Targets): TargetDecision {
     const { nowMs, replicas, reading, bounds } = sample;

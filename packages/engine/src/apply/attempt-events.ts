@@ -16,7 +16,7 @@ import { wakeForBudgets } from "./accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
 import { settleUse } from "./resize-events.ts";
 import { countEnd, updateTask } from "./tasks.ts";
-import { moveBytes } from "./store-events.ts";
+import { recordTransfer } from "./store-events.ts";
 import { recordRunTime } from "./run-times.ts";
 import { queueIfReady, removeAttempt, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
@@ -70,7 +70,7 @@ export const attemptEvents: Appliers<AttemptEvent> = {
     refileCompletion(world, attempt);
   },
   attemptEnded: end,
-  bytesTransferred: moveBytes,
+  bytesTransferred: recordTransfer,
 };
 
 function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {

@@ -15,7 +15,7 @@ export function changeStores({ state, queue }: WritableWorld, { changed, removed
   queue.markDirty();
 }
 
-export function moveBytes(world: WritableWorld, event: EventOf<"bytesTransferred">): void {
+export function recordTransfer(world: WritableWorld, event: EventOf<"bytesTransferred">): void {
   const { state } = world;
   const store = state.stores.get(event.store);
   const { direction, failed, resumed, bytes } = event;

@@ -24,7 +24,7 @@ import { seeNodeCaches } from "./node-caches.ts";
 import { endNotice, heedNotice } from "./notices.ts";
 import { endQualification, requireProof, startQualification } from "./qualification.ts";
 import { recordStoredCheckpoint } from "./stored-checkpoints.ts";
-import { recordMovement, seeStores } from "./stores.ts";
+import { reportTransfer, seeStores } from "./stores.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
@@ -52,7 +52,7 @@ export function decideObservation(batch: Batch, observation: Observation): void 
     case "storesSeen":
       return seeStores(batch, observation.stores);
     case "bytesTransferred":
-      return recordMovement(batch, observation);
+      return reportTransfer(batch, observation);
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":

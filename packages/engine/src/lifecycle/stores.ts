@@ -1,4 +1,4 @@
-/** Declared stores, and bytes that sent between them and nodes. Only stores that have changed leave an event. */
+/** Declared stores, and transfers of bytes between them and nodes. Only stores that have changed leave an event. */
 import { CACHED_URI_LENGTH_MAX, STORES_KEPT, canonicalJson, egressMicroUsd } from "@headroom/model";
 import type { Observation, Store, StoreSpec } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
@@ -22,8 +22,8 @@ function specOf(store: Store | undefined): StoreSpec | null {
   return spec;
 }
 
-/** Movements of work that is not known any more, and of stores that are not declared, are left out. */
-export function recordMovement(
+/** Transfers of work that is not known any more, and of stores that are not declared, are left out. */
+export function reportTransfer(
   batch: Batch,
   { kind: _kind, nodeId, ...sent }: Observation & { readonly kind: "bytesTransferred" },
 ): void {

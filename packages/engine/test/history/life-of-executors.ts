@@ -31,7 +31,7 @@ export function beginSilence(drive: Drive): void {
     executor: "lab",
     caches: [{ nodeId: nodeId("n82"), inputs: [{ uri: "s3://lake/corpus/v6", digest: null, mib: 1_204 }] }],
   });
-  moveBytes(drive);
+  recordTransfer(drive);
   drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
   // The labels of a node change while it holds work.
   drive.receive({ kind: "nodeSeen", node: { ...node("n91", "T4"), labels: { rack: "r7" } } });
@@ -57,7 +57,7 @@ export function beginSilence(drive: Drive): void {
 }
 
 /** A store is declared, an attempt waits for its inputs, and their transfer is measured. */
-function moveBytes(drive: Drive): void {
+function recordTransfer(drive: Drive): void {
   const lake = { name: "lake", root: "s3://lake/", site: null, kibPerS: 102_400, egressMicroUsdPerGib: 90_000 };
   drive.receive({
     kind: "storesSeen",

@@ -18,7 +18,7 @@ import type {
 } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { accessRefusal, ruleRefusal } from "./input-rules.ts";
-import type { MovedBytes, NodeCache, StoreSet } from "@headroom/stores";
+import type { TransferredBytes, NodeCache, StoreSet } from "@headroom/stores";
 
 export interface StagingSource {
   readonly stores: StoreSet;
@@ -26,10 +26,10 @@ export interface StagingSource {
   /** Whether workers see a path of the control plane's machine. Absent: they see all of them. */
   readonly isSeen?: (at: string) => boolean;
   /** Called when a transfer has ended, before the workers start. */
-  readonly onMoved?: (moved: MovedForAttempt) => void;
+  readonly onTransferred?: (moved: AttemptTransfer) => void;
 }
 
-export type MovedForAttempt = Observation & { readonly kind: "bytesTransferred" };
+export type AttemptTransfer = Observation & { readonly kind: "bytesTransferred" };
 
 export interface StagingProgress {
   /** The input that is being read. */
@@ -207,7 +207,7 @@ export class InputStaging {
     try {
       const open = await this.#source.stores.open(place.declaration);
       const { workloadId, nodeId } = running;
-      const onMoved = ({ bytes, tookMs, isFailed, isResumed }: MovedBytes): void => {
+      const onTransferred = ({ bytes, tookMs, isFailed, isResumed }: TransferredBytes): void => {
         const moved = {
           kind: "bytesTransferred",
           direction: "in",
@@ -218,14 +218,14 @@ export class InputStaging {
           bytes,
           tookMs,
         } as const;
-        this.#source.onMoved?.({
+        this.#source.onTransferred?.({
           ...moved,
           ...(nodeId === undefined ? {} : { nodeId }),
           ...(isFailed ? { failed: true } : {}),
           ...(isResumed ? { resumed: true } : {}),
         });
       };
-      const wanted = { ...open, key: place.key, uri, digest, parallel: PARALLEL, onMoved };
+      const wanted = { ...open, key: place.key, uri, digest, parallel: PARALLEL, onTransferred };
       const onStaged = (staged: { readonly bytes: number; readonly totalBytes: number | null }): void => {
         running.progress = { uri, store, sinceMs, ...staged };
       };

@@ -9,7 +9,7 @@ import type { AttemptId, ReportedArtifact, WorkloadId } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { abandonLeft, mayWrite, prefixOf, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
-import type { MovedForAttempt } from "./input-staging.ts";
+import type { AttemptTransfer } from "./input-staging.ts";
 import { readableIn } from "./made-artifacts.ts";
 import type { AttemptPlaces } from "./made-artifacts.ts";
 import type { UploadRecord } from "./upload-record.ts";
@@ -31,11 +31,11 @@ export class OutputUpload {
   /** Stores whose interrupted writings were abandoned by this process. */
   readonly #cleared = new Map<string, Promise<void>>();
 
-  readonly #onMoved: (moved: MovedForAttempt) => void;
+  readonly #onTransferred: (moved: AttemptTransfer) => void;
 
-  /** `onMoved`: called when an upload has ended. */
-  constructor(stores: StoreSet, notesDir: string, onMoved: (moved: MovedForAttempt) => void = () => {}) {
-    this.#onMoved = onMoved;
+  /** `onTransferred`: called when an upload has ended. */
+  constructor(stores: StoreSet, notesDir: string, onTransferred: (moved: AttemptTransfer) => void = () => {}) {
+    this.#onTransferred = onTransferred;
     this.#stores = stores;
     this.#notesDir = notesDir;
   }
@@ -106,7 +106,7 @@ export class OutputUpload {
     } finally {
       const tookMs = Math.round(performance.now() - sinceMs);
       const moved = { kind: "bytesTransferred", direction: "out", store: to.store, uri, bytes: sent, tookMs } as const;
-      if (of !== undefined && sent > 0) this.#onMoved({ ...moved, ...of, ...(isFailed ? { failed: true } : {}) });
+      if (of !== undefined && sent > 0) this.#onTransferred({ ...moved, ...of, ...(isFailed ? { failed: true } : {}) });
     }
     return uri;
   }

@@ -29,7 +29,7 @@ export function storeAccess(stores: StoreSet | undefined, setup: StoreAccessSetu
   const outputs = new OutputUpload(stores, path.join(homeDir, "cache", "uploads"), emit);
   return {
     cache,
-    staging: new InputStaging({ stores, cache, onMoved: emit }),
+    staging: new InputStaging({ stores, cache, onTransferred: emit }),
     outputs,
     drain: new CheckpointDrain({ ...setup, outputs, dir: path.join(homeDir, "cache", "drains") }),
   };

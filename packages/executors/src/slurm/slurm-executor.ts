@@ -130,7 +130,7 @@ class SlurmExecutor implements Executor {
             stores: options.stores,
             cache: this.#cache,
             isSeen: isSeenByNodes(options.stores, settings),
-            onMoved: (moved) => this.#reporter.tell(moved),
+            onTransferred: (moved) => this.#reporter.tell(moved),
           });
     this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);

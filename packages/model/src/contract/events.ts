@@ -6,7 +6,7 @@ import type { AttemptId, NodeId, TeamName, WorkloadId } from "../resources/ids.t
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { ArtifactChange, ArtifactVersion } from "../resources/artifact.ts";
 import type { ProposalEffect, ProposalRule, ProposalScore, ProposalSpec } from "../resources/proposal.ts";
-import type { Movement } from "../resources/store.ts";
+import type { ByteTransfer } from "../resources/store.ts";
 import type { Team } from "../resources/team.ts";
 import type {
   AttemptOutcome,
@@ -233,7 +233,7 @@ export type AttemptEvent =
     })
   /** Bytes moved between a store and the site of the attempt (`""`: unknown). `egressMicroUsd`: their cost; absent: none. */
   | (Fact<"bytesTransferred"> &
-      Movement & {
+      ByteTransfer & {
         readonly workloadId: WorkloadId;
         readonly attemptId: AttemptId;
         readonly site: string;

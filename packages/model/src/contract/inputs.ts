@@ -5,7 +5,7 @@
  */
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
-import type { Movement, StoreSpec } from "../resources/store.ts";
+import type { ByteTransfer, StoreSpec } from "../resources/store.ts";
 import type { NodeCacheReport } from "../resources/cached-input.ts";
 import type { ForeignUseReport } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
@@ -290,7 +290,7 @@ export type Observation =
       readonly workloadId: WorkloadId;
       readonly attemptId: AttemptId;
       readonly nodeId?: NodeId;
-    } & Movement)
+    } & ByteTransfer)
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }

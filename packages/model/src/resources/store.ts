@@ -38,7 +38,7 @@ export const STORES_KEPT = 256;
 export const READING_BYTES_MIN = 16_777_216;
 
 /** Bytes that moved between a store and a node. */
-export interface Movement {
+export interface ByteTransfer {
   /** `in`: from the store to the node. `out`: from the node to the store. */
   readonly direction: "in" | "out";
   readonly store: string;

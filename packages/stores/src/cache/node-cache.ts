@@ -38,10 +38,10 @@ export interface WantedContent extends ContentPlace {
   readonly turns: FairTurns;
   readonly parallel: number;
   /** Called when a transfer ends, for one of the requests that wait for it; if none does, for the one that began it. */
-  readonly onMoved?: ((moved: MovedBytes) => void) | undefined;
+  readonly onTransferred?: ((moved: TransferredBytes) => void) | undefined;
 }
 
-export interface MovedBytes {
+export interface TransferredBytes {
   /** Bytes that the store sent and that were not reported before. */
   readonly bytes: number;
   /** Time until the content was complete and compared with its digest. */
@@ -64,7 +64,7 @@ interface CachedItem extends EntryRecord {
 interface Flight {
   readonly result: Promise<string>;
   readonly stop: AbortController;
-  readonly seen: Map<(staged: StagedBytes) => void, WantedContent["onMoved"]>;
+  readonly seen: Map<(staged: StagedBytes) => void, WantedContent["onTransferred"]>;
   staged: StagedBytes;
 }
 
@@ -211,7 +211,7 @@ export class NodeCache {
       await ending.result.catch(() => {});
     signal.throwIfAborted();
     const flight = this.#flights.get(key) ?? this.#begin(key, wanted, found);
-    flight.seen.set(onStaged, wanted.onMoved);
+    flight.seen.set(onStaged, wanted.onTransferred);
     const left = Promise.withResolvers<never>();
     const leave = (): void => {
       flight.seen.delete(onStaged);
@@ -235,7 +235,7 @@ export class NodeCache {
     const flight = {
       result,
       stop,
-      seen: new Map<(staged: StagedBytes) => void, WantedContent["onMoved"]>(),
+      seen: new Map<(staged: StagedBytes) => void, WantedContent["onTransferred"]>(),
       staged: { bytes: 0, totalBytes: null },
     };
     this.#flights.set(key, flight);
@@ -255,8 +255,8 @@ export class NodeCache {
       const bytes = this.#isClosing ? 0 : await sent.take();
       const tookMs = Math.round(performance.now() - sinceMs);
       const waiting = [...(this.#flights.get(key)?.seen.values() ?? [])].find((each) => each !== undefined);
-      const onMoved = waiting ?? wanted.onMoved;
-      if (bytes > 0) onMoved?.({ bytes, tookMs, isFailed, isResumed: sent.isResumed });
+      const onTransferred = waiting ?? wanted.onTransferred;
+      if (bytes > 0) onTransferred?.({ bytes, tookMs, isFailed, isResumed: sent.isResumed });
       const left = await bytesOnDisk(path.join(this.#drafts, key)).catch(() => 0);
       this.#flights.delete(key);
       this.#reserved.delete(key);
