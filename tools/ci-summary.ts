@@ -105,6 +105,15 @@ function readReport(name: string): Report | undefined {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
 }
 
+const LOG_LINES = 30;
+
+/** The last lines of a part's log, of which nothing else tells how far it came; empty if there is no log. */
+function endOfLog(name: string): string {
+  const file = path.resolve(import.meta.dirname, "..", ".build", `ci-${name}.log`);
+  if (!existsSync(file)) return "";
+  return readFileSync(file, "utf8").trimEnd().split("\n").slice(-LOG_LINES).join("\n");
+}
+
 function summarise(parts: readonly string[]): void {
   const total = { passed: 0, failed: 0, skipped: 0 };
   const lines: string[] = [];
@@ -113,6 +122,8 @@ function summarise(parts: readonly string[]): void {
     const report = readReport(part.name);
     for (const failure of report === undefined ? [] : failuresOf(part.name, report))
       process.stdout.write(`${failure}\n\n`);
+    const isUnreported = report === undefined && (part.exitCode !== 0 || !plainParts.includes(part.name));
+    if (isUnreported) process.stdout.write(`${part.name} ended with:\n${endOfLog(part.name)}\n\n`);
     const { passed, failed, skipped, note } = countPart(part, report);
     const excess = excessOf(part);
     if (excess !== null) process.stdout.write(`${excess}\n\n`);
