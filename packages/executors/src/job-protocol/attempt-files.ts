@@ -22,6 +22,7 @@
  *   failure.json, fence.json, alive.json   of gangs whose nodes have supervisors of their own (`GangPart`)
  *   exit.json     supervisor     the end; synced, and a hard link, so that the first authentic record is kept
  *                                (or the control plane, if the supervisor is dead and no process of the attempt runs)
+ *   next.json     control plane  the attempt to which the job of this one passes (or the supervisor: it waits no longer)
  *
  * Beside the records: `worker-<n>/` with the logs (created before launch.json) and `supervisor.log`. Beside the job directory:
  * `progress.jsonl`, written by the workers. In the requests: `checkpoint-request.json`. `attempts/.claims/<name>` is a mark that a

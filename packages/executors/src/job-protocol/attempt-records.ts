@@ -37,8 +37,22 @@ export interface LaunchRecord {
   readonly drain?: DrainRecord;
   /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */
   readonly parts?: readonly GangPart[];
+  /** Whether the job of the attempt can take a further attempt when this one has ended. Absent: it takes none. */
+  readonly reuse?: JobReuse;
   /** User of the system that runs the gang, if it is not the user of the control plane, and the submitter whom it stands for. */
   readonly runAs?: RunAsRecord;
+}
+
+/** Bounds of the reuse of a job for further attempts of the same workload. Times are in ms. */
+export interface JobReuse {
+  /** Time for which the job waits for the next attempt. */
+  readonly waitMs: number;
+  /** Time from the start of the job after which it takes no further attempt. */
+  readonly untilMs: number;
+  /** Longest run time of an attempt after which the job takes another: the start of a job costs long ones little. */
+  readonly attemptMs: number;
+  /** Account of the job. `null`: the default account of its user. */
+  readonly account: string | null;
 }
 
 export interface RunAsRecord extends FileOwner {
@@ -73,6 +87,10 @@ export type ClaimRecord =
       readonly supervisor: ProcessIdentity;
       /** Job that holds the attempt, at the system that runs the gang. */
       readonly jobId?: string;
+      /** Name of the attempt for which the job was submitted. Absent: this attempt. */
+      readonly host?: string;
+      /** True: the supervisor waits for the next attempt in `next.json`, if `reuse` of the launch lets it. */
+      readonly takesNext?: true;
     }
   /** The control plane has claimed the attempt first, so that the attempt never starts. */
   | { readonly kind: "void"; readonly detail: string };
@@ -118,6 +136,9 @@ export interface FenceRecord {
   readonly detail: string;
 }
 
+/** The first record counts: either the control plane passes the job on, or its supervisor no longer waits. */
+export type NextRecord = { readonly kind: "attempt"; readonly name: string } | { readonly kind: "closed" };
+
 /** Written again and again while the workers of a part run, so that a reader on another machine sees that they do. */
 export interface AliveRecord {
   readonly count: number;
@@ -136,6 +157,7 @@ export interface Records {
   readonly "failure.json": FailureRecord;
   readonly "fence.json": FenceRecord;
   readonly "alive.json": AliveRecord;
+  readonly "next.json": NextRecord;
 }
 export type RecordName = keyof Records;
 export const recordNames: readonly RecordName[] = [
@@ -150,4 +172,5 @@ export const recordNames: readonly RecordName[] = [
   "failure.json",
   "fence.json",
   "alive.json",
+  "next.json",
 ];

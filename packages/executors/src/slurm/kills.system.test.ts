@@ -81,6 +81,28 @@ describe.skipIf(missing !== null)("a control plane over a Slurm cluster", () => 
     },
   );
 
+  it("runs the tasks of an array in few jobs, also when either side is killed", { timeout: 150_000 }, async () => {
+    const file = path.join(root, "array");
+    const run = `echo start $HEADROOM_ATTEMPT_ID >> ${file}; sleep 0.3; echo end $HEADROOM_ATTEMPT_ID >> ${file}`;
+    const ended = (): number => marks("array").filter((line) => line.startsWith("end")).length;
+    const gang = { workers: 1, accelerators: 4 };
+    const id = await plane.submit({ kind: "batch", name: "array", run, taskCount: 48, gang, graceTimeoutMs: 5_000 });
+    await expect.poll(ended, { timeout: 60_000 }).toBeGreaterThan(8);
+    await cluster.kill("slurmctld");
+    // Jobs that wait take further tasks without the controller.
+    const before = ended();
+    await expect.poll(ended, { timeout: 30_000 }).toBeGreaterThan(before + 6);
+    await cluster.startController();
+    await plane.kill();
+    await plane.start();
+    expect(await plane.ended(id, JOB_TIMEOUT_MS)).toBe("succeeded");
+    const lines = marks("array");
+    expect(new Set(lines).size, lines.join(", ")).toBe(lines.length);
+    expect(ended(), lines.join(", ")).toBe(48);
+    const jobs = (await cluster.call("squeue", "--noheader", "--all", "--states=all", "--format=%j")).split("\n");
+    expect(jobs.filter((name) => name.includes(`-${id}.`)).length).toBeLessThan(28);
+  });
+
   it(
     `finishes every job with ${killCount} kills, one for each, and doubles none`,
     { timeout: killCount * 150_000 },

@@ -62,6 +62,10 @@ const fields = z.strictObject({
     description:
       "Whether nodes that are drained in Headroom are drained in Slurm too, with a reason, and resumed with it. Needs the rights of an operator in Slurm.",
   }),
+  jobReuseMs: z.number().int().min(0).max(300_000).default(300_000).meta({
+    description:
+      "Time in ms from the start of a job in which it can run further tasks of its array, one after another, if they are short. 0: each task is a job of its own.",
+  }),
   pollMs: z
     .number()
     .int()

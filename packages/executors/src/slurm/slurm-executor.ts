@@ -45,6 +45,7 @@ import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
 import { execRefusal } from "./executor/exec-refusal.ts";
 import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
+import { ReusableJobs } from "./executor/reusable-jobs.ts";
 import { RecordedOwners } from "./executor/job-owners.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import type { SlurmSettings } from "./settings.ts";
@@ -132,6 +133,7 @@ class SlurmExecutor implements Executor {
             isSeen: isSeenByNodes(options.stores, settings),
             onTransferred: (moved) => this.#reporter.tell(moved),
           });
+    const reusable = new ReusableJobs();
     this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
     this.#owners = owners;
@@ -145,6 +147,7 @@ class SlurmExecutor implements Executor {
       jobPrefix: this.#jobPrefix,
       submit: (watched) => this.#launcher.submit(watched),
       giveBackAfterMs: settings.giveBackAfterMs,
+      onEnded: (files, launch) => reusable.note(files, launch),
       onSilence: (detail) => this.#tellSilence(detail),
       outOfService: async () => (await this.#readCluster()).outOfService,
       checkDirectory: () => this.#mark.check(),
@@ -166,6 +169,7 @@ class SlurmExecutor implements Executor {
       onRecorded: (name) => owners.note(name),
       stores: options.stores,
       staging: this.#staging ?? undefined,
+      reusable,
       onProblem: (message) => this.#problem(message),
     });
   }

@@ -1,7 +1,7 @@
 /**
  * Process of the batch script, on the first node of a job. It claims the attempt by exclusive create, so that of several jobs of an
  * attempt exactly one runs, however often Slurm lost or repeated the submission. It starts a supervisor on each node and records
- * the end of the gang. Arguments: the shared directory, the name of the attempt, `KillWait` in ms.
+ * the end of the gang. The job of a short task then takes further tasks of its array (`next-attempt.ts`). Arguments: the shared directory, the name of the attempt, `KillWait` in ms.
  */
 import { readFileSync, unlinkSync } from "node:fs";
 import type { AttemptKey } from "../../job-protocol/attempt-files.ts";
@@ -9,25 +9,44 @@ import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-record
 import { AttemptFiles, isMissing } from "../../job-protocol/attempt-files.ts";
 import { gangEnd, lostEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import { recordEnd } from "../../processes/attempt-end.ts";
+import { PipeSource } from "../../processes/fifo.ts";
 import { chooseFreePort } from "../../processes/free-port.ts";
 import { identityOf, readBootId } from "../../processes/process-table.ts";
 import { secretFileOf } from "../executor/secret-file.ts";
+import { canTakeNext, nextAttempt } from "./next-attempt.ts";
 import { KILL_WAIT_SHARE } from "./order.ts";
 import { fenceUnlessStopped, supervisePart } from "./part-supervisor.ts";
 import { runSteps } from "./steps.ts";
 import type { StepFailure } from "./steps.ts";
 
-async function main(homeDir: string, name: string, killWaitMs: number): Promise<void> {
+async function main(homeDir: string, host: string, killWaitMs: number): Promise<void> {
+  for (let name: string | null = host; name !== null;)
+    name = await runAttempt({ homeDir, name, host, slurmGraceMs: killWaitMs * KILL_WAIT_SHARE });
+}
+
+interface AttemptOrder {
+  readonly homeDir: string;
+  readonly name: string;
+  /** Name of the attempt for which the job was submitted. */
+  readonly host: string;
+  readonly slurmGraceMs: number;
+}
+
+/** Runs the attempt to its end, unless another job has claimed it. Returns the name of the next attempt; `null`: the job ends. */
+async function runAttempt({ homeDir, name, host, slurmGraceMs }: AttemptOrder): Promise<string | null> {
   const files = openRecords(homeDir, name);
   const launch = files?.read("launch.json") ?? null;
   const supervisor = identityOf(process.pid);
-  if (files === null || launch === null || supervisor === null) return;
+  if (files === null || launch === null || supervisor === null) return null;
   const jobId = process.env["SLURM_JOB_ID"] ?? "";
-  if (!files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor, jobId })) return;
+  const claim = { kind: "supervised", bootId: readBootId(), supervisor, jobId, takesNext: true } as const;
+  if (!files.create("claim.json", name === host ? claim : { ...claim, host })) return null;
   // The workers start after this, so none of them finds the secret.
   unlinkSync(secretFileOf(files));
-  const end = await runGang(files, launch, killWaitMs * KILL_WAIT_SHARE);
+  const { end, leftNothing } = await runGang(files, launch, slurmGraceMs);
   await recordEnd(files, end);
+  const isReusable = leftNothing && canTakeNext(files, launch, performance.now());
+  return isReusable ? await nextAttempt(files, launch.reuse?.waitMs ?? 0) : null;
 }
 
 /** `srun` can also fail after its supervisors have recorded their ends; those count then. */
@@ -52,12 +71,22 @@ function openRecords(homeDir: string, name: string): AttemptFiles | null {
   }
 }
 
-async function runGang(files: AttemptFiles, launch: LaunchRecord, slurmGraceMs: number): Promise<ExitRecord> {
+interface GangRun {
+  readonly end: ExitRecord;
+  /** The gang has ended by itself, and no process of it is left. */
+  readonly leftNothing: boolean;
+}
+
+const pipes = new PipeSource();
+
+async function runGang(files: AttemptFiles, launch: LaunchRecord, slurmGraceMs: number): Promise<GangRun> {
   const parts = partsOf(launch);
   const masterPort = await chooseFreePort(launch.attemptId);
   const environment = process.env;
+  let leftNothing = false;
   // A single node needs no step: the batch script has the devices of the job.
-  if (parts.length === 1) await supervisePart({ files, launch, part: 0, masterPort, slurmGraceMs, environment });
+  if (parts.length === 1)
+    leftNothing = await supervisePart({ files, launch, part: 0, masterPort, slurmGraceMs, environment, pipes });
   else {
     const onTerm = (): void => fenceUnlessStopped(files, environment);
     process.on("SIGTERM", onTerm);
@@ -70,9 +99,9 @@ async function runGang(files: AttemptFiles, launch: LaunchRecord, slurmGraceMs: 
     process.off("SIGTERM", onTerm);
   }
   const fence = files.readIfSound("fence.json");
-  if (fence !== null) return lostEnd(fence.detail);
+  if (fence !== null) return { end: lostEnd(fence.detail), leftNothing: false };
   const ends = parts.map((_, part) => partFiles(files.key, part).readIfSound("exit.json"));
-  return gangEnd(launch, ends, files.readIfSound("failure.json")?.part ?? null);
+  return { end: gangEnd(launch, ends, files.readIfSound("failure.json")?.part ?? null), leftNothing };
 }
 
 const [homeDir = "", name = "", killWaitMs = "30000"] = process.argv.slice(2);

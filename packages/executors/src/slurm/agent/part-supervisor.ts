@@ -6,7 +6,7 @@ import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { ringBell } from "../../job-protocol/attempt-files.ts";
 import { lostEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
-import { PipeSource } from "../../processes/fifo.ts";
+import type { PipeSource } from "../../processes/fifo.ts";
 import { isRefusedCommand, messageOf, recordEnd, refusedExit } from "../../processes/attempt-end.ts";
 import { Gang } from "../../processes/gang.ts";
 import { identityOf, readBootId } from "../../processes/process-table.ts";
@@ -29,19 +29,25 @@ export interface PartOrder {
   readonly masterPort: number;
   /** Time in ms that Slurm leaves between SIGTERM and SIGKILL (`KillWait`), less what an end takes. */
   readonly slurmGraceMs: number;
+  readonly pipes: PipeSource;
   /** Environment of this process, in which Slurm names the devices of the job. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** Runs the part to its end and records the end. Does nothing if the part was claimed before. */
-export async function supervisePart(order: PartOrder): Promise<void> {
+/**
+ * Runs the part to its end and records the end. Does nothing if the part was claimed before. Returns whether the part has ended by
+ * itself and left nothing behind.
+ */
+export async function supervisePart(order: PartOrder): Promise<boolean> {
   const own = partFiles(order.files.key, order.part);
   const supervisor = identityOf(process.pid);
   if (supervisor === null) throw new Error("/proc does not show this process");
-  if (!own.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor })) return;
-  const end = await new PartSupervisor(order, own).run();
+  if (!own.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor })) return false;
+  const part = new PartSupervisor(order, own);
+  const end = await part.run();
   if (failed(end)) order.files.create("failure.json", { part: order.part });
   await recordEnd(own, end);
+  return part.leftNothing && !failed(end);
 }
 
 const failed = (end: ExitRecord): boolean =>
@@ -60,7 +66,12 @@ class PartSupervisor {
     this.#order = order;
     this.#own = own;
     this.#launch = partLaunch(order, own);
-    this.#gang = new Gang(own, this.#launch, new PipeSource());
+    this.#gang = new Gang(own, this.#launch, order.pipes);
+  }
+
+  /** Valid after the end. */
+  get leftNothing(): boolean {
+    return this.#gang.leftNothing && !this.#isStopRequested;
   }
 
   async run(): Promise<ExitRecord> {

@@ -17,6 +17,7 @@ import { readState } from "../../job-protocol/recorded-state.ts";
 import type { JobList } from "../commands/job-list.ts";
 import type { SlurmCommands } from "../commands/slurm-commands.ts";
 import type { Claim, Conclusion, JudgeRules } from "./judge.ts";
+import { runAsOf } from "./job-owners.ts";
 import { judge } from "./judge.ts";
 import { ProgressReports } from "../../job-protocol/progress-reports.ts";
 import type { Reporter } from "../../job-protocol/reporter.ts";
@@ -55,6 +56,8 @@ export interface WatchSetup {
   /** Throws if the shared directory is not there. */
   readonly checkDirectory: () => void;
   readonly nodeIdOf: (name: string) => NodeId;
+  /** Called before the end of an attempt is reported. */
+  readonly onEnded: (files: AttemptFiles, launch: LaunchRecord) => void;
   /** Called before attempts are given back because Slurm does not answer. */
   readonly onSilence: (detail: string) => void;
   readonly onContact: (problem: string | null) => void;
@@ -138,7 +141,10 @@ export class AttemptWatch {
   partsHeld({ jobs }: JobList): readonly GangPart[] {
     const { store, jobPrefix } = this.#setup;
     const active = [...jobs.values()].filter(({ phase }) => phase === "active");
-    const names = new Set([...this.#watched.keys(), ...active.map(({ name }) => name.slice(jobPrefix.length))]);
+    // A job that runs another attempt than its own holds one part.
+    const hosts = new Set([...this.#watched.values()].map(({ host }) => host));
+    const others = active.map(({ name }) => name.slice(jobPrefix.length)).filter((name) => !hosts.has(name));
+    const names = new Set([...this.#watched.keys(), ...others]);
     return [...names].flatMap((name) => {
       const launch = attemptIdOfName(name) === null ? null : store.files(name).readIfSound("launch.json");
       return launch === null ? [] : partsOf(launch);
@@ -147,7 +153,7 @@ export class AttemptWatch {
 
   /** Cancels the job of an attempt in Slurm, until Slurm no longer shows it. */
   cancel(name: string): void {
-    this.#cancels.set(this.jobName(name), 0);
+    this.#cancels.set(this.jobName(this.#watched.get(name)?.host ?? name), 0);
     this.#poll();
   }
 
@@ -209,6 +215,7 @@ export class AttemptWatch {
     const { reporter } = this.#setup;
     if (!watched.isRunningTold) {
       watched.isRunningTold = true;
+      claimOf(watched);
       reporter.tell({ kind: "attemptRunning", attemptId: watched.attemptId });
     }
     watched.progress ??= progressOf(watched, launch, reporter);
@@ -229,6 +236,7 @@ export class AttemptWatch {
     if (exit.kind === "lost") return this.tellLost(name, attemptId, exit.detail, exit.cause);
     this.#watched.delete(name);
     this.#ended.add(name);
+    if (launch !== null) this.#setup.onEnded(files, launch);
     reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits });
   }
 
@@ -288,9 +296,9 @@ export class AttemptWatch {
 
   async #cancelDue(): Promise<void> {
     const nowMs = performance.now();
-    for (const { name, cancelAtMs } of this.#watched.values())
-      if (cancelAtMs !== null && nowMs >= cancelAtMs && !this.#cancels.has(this.jobName(name)))
-        this.#cancels.set(this.jobName(name), 0);
+    for (const { host, cancelAtMs } of this.#watched.values())
+      if (cancelAtMs !== null && nowMs >= cancelAtMs && !this.#cancels.has(this.jobName(host)))
+        this.#cancels.set(this.jobName(host), 0);
     for (const jobName of this.#cancels.keys()) await this.#setup.commands.cancel(jobName);
   }
 
@@ -305,8 +313,8 @@ export class AttemptWatch {
   async #conclude(watched: WatchedJob, list: JobList): Promise<void> {
     const state = readState(watched.files);
     if (state.kind !== "unclaimed" && state.kind !== "starting" && state.kind !== "running") return;
-    const claim = state.kind === "unclaimed" ? null : claimOf(watched.files);
-    const jobName = this.jobName(watched.name);
+    const claim = state.kind === "unclaimed" ? null : claimOf(watched);
+    const jobName = this.jobName(watched.host);
     if (claim !== null && list.jobs.get(jobName)?.phase !== "active") noteSigns(watched, partsOf(state.launch).length);
     const conclusion = judge(watched, list, jobName, this.#setup.rules, claim);
     await this.#act(watched, conclusion);
@@ -376,9 +384,12 @@ export const progressOf = (
   reporter: Reporter,
 ): ProgressReports => new ProgressReports(files, { ...launch, attemptId }, reporter, isAdopted);
 
-function claimOf(files: AttemptFiles): Claim {
-  const claim = files.readIfSound("claim.json");
-  return claim?.kind === "supervised" ? { jobId: claim.jobId } : {};
+/** Notes the job that runs the attempt. Attempts of other users run in their own jobs: their users can forge claims. */
+function claimOf(watched: WatchedJob): Claim {
+  const claim = watched.files.readIfSound("claim.json");
+  if (claim?.kind !== "supervised") return {};
+  if (claim.host !== undefined && runAsOf(watched.files) === null) watched.host = claim.host;
+  return { jobId: claim.jobId };
 }
 
 const nodesOf = ({ files }: WatchedJob): readonly string[] => {

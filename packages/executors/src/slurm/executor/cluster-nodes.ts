@@ -24,6 +24,8 @@ export interface ClusterNode {
   readonly address: string;
   /** Type in `--gres=gpu:TYPE:n`; `null`: the cluster names none. */
   readonly gresType: string | null;
+  /** Time limit in minutes of jobs of the partition that request none. `null`: there is none. */
+  readonly limitMinutes: number | null;
   readonly spec: NodeSpec;
 }
 
@@ -78,6 +80,7 @@ export function readCluster(
   checkAnswers(rows, unreadCount, answers.partitions);
   const tree = readTopology(answers.topology);
   const addresses = addressesIn(answers.nodes);
+  const limits = limitsIn(answers.partitions);
   const pools = new Map<string, Pool>();
   const nodes = new Map<NodeId, ClusterNode>();
   const specs: NodeSpec[] = [];
@@ -90,7 +93,8 @@ export function readCluster(
     const spec = specOf(row, pool, executor, tree);
     const [gpu = { type: null }] = row.hardware?.gpuTypes ?? [];
     const address = addresses.get(row.name) ?? row.name;
-    nodes.set(spec.id, { id: spec.id, name: row.name, partition, address, gresType: gpu.type, spec });
+    const limitMinutes = limits.get(partition) ?? null;
+    nodes.set(spec.id, { id: spec.id, name: row.name, partition, address, gresType: gpu.type, limitMinutes, spec });
     if (outOfService.test(row.state ?? ""))
       out.set(row.name, `${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
     else {
@@ -203,6 +207,24 @@ function readTopology(text: string): SwitchTree | null {
   if (lines.length === 0) return null;
   const tree = switchTree(lines.join("\n"));
   return tree.levels.length === 0 ? null : tree;
+}
+
+/** The default time limit of each partition, or its maximum if it has no default (slurm.conf(5)). */
+function limitsIn(text: string): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const name = /^PartitionName=(\S+)/.exec(line)?.[1];
+    const limits = [/\bDefaultTime=(\S+)/, /\bMaxTime=(\S+)/].map((field) => minutesIn(field.exec(line)?.[1] ?? ""));
+    const limit = limits.find((each) => each !== null);
+    if (name !== undefined && limit !== undefined && limit !== null) found.set(name, limit);
+  }
+  return found;
+}
+
+/** Minutes of `days-hours:minutes:seconds`; `null`: no limit. */
+function minutesIn(text: string): number | null {
+  const [, days = "0", hours = "0", minutes = "0"] = /^(?:(\d+)-)?(\d+):(\d+):\d+$/.exec(text) ?? [];
+  return /\d/.test(text) ? Number(days) * 1_440 + Number(hours) * 60 + Number(minutes) : null;
 }
 
 function addressesIn(text: string): ReadonlyMap<string, string> {

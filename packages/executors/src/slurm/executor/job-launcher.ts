@@ -6,7 +6,7 @@ import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.t
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { LaunchRecord, LogLimits, RunAsRecord } from "../../job-protocol/attempt-records.ts";
 import { OWNED_LAUNCH_MAX_BYTES, syncDirectory } from "../../job-protocol/attempt-files.ts";
-import { partFiles } from "../../job-protocol/attempt-parts.ts";
+import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
 import type { ReadingRules } from "../../job-protocol/input-rules.ts";
@@ -24,6 +24,8 @@ import type { AttemptWatch } from "./attempt-watch.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
 import { runAsOf } from "./job-owners.ts";
 import { writeSecret } from "./secret-file.ts";
+import type { ReusableJobs } from "./reusable-jobs.ts";
+import { jobReuse } from "./reusable-jobs.ts";
 import type { WatchedJob } from "./slurm-attempt.ts";
 import type { NodeShare, SubmissionUser } from "./submission.ts";
 import { partsOfShares, sharesOf, submissionArgs } from "./submission.ts";
@@ -56,6 +58,7 @@ export interface JobLauncherSetup {
   readonly stores?: ReadingRules | undefined;
   /** Brings inputs to the shared directory before a job is submitted. Absent: paths and URIs are passed on. */
   readonly staging?: InputStaging | undefined;
+  readonly reusable: ReusableJobs;
   readonly onProblem: (message: string) => void;
 }
 
@@ -88,9 +91,23 @@ export class JobLauncher {
     }
     const watched = watch.track(effect.attemptId, files);
     if (watched === null || state.kind === "ended") return;
-    if (state.kind === "absent") await this.submit(watched);
+    if (state.kind === "absent") {
+      if (!this.#passJobOn(watched)) await this.submit(watched);
+    }
     // A job may exist: the poll looks for it first.
     else if (state.kind === "unclaimed") await this.#submitUnlessListed(watched);
+  }
+
+  /** Whether a job that waits takes the attempt. If it ends before, the poll finds no job, and submits one. */
+  #passJobOn(watched: WatchedJob): boolean {
+    const { reusable } = this.#setup;
+    const launch = watched.files.readIfSound("launch.json");
+    if (launch === null) return false;
+    const host = reusable.passOn(watched.name, launch);
+    watched.host = host ?? watched.name;
+    if (host !== null) return true;
+    reusable.endOn(new Set(partsOf(launch).map(({ node }) => node)));
+    return false;
   }
 
   /** The launch with paths in the shared directory in the places of URIs. Throws a `StagingFailure` or a `RefusedGang`. */
@@ -177,6 +194,7 @@ export class JobLauncher {
       ],
     };
     watched.submissions += 1;
+    watched.host = name;
     const user = this.#userOf(files, effect);
     if (user === null) return;
     const result = await commands.submit(submissionArgs(effect, shares, names, settings, user));
@@ -250,6 +268,7 @@ export class JobLauncher {
       ...(runAs === null ? {} : { owner: runAs }),
     };
     const environments = await attemptEnvironments(environmentSetup, files, effect);
+    const reuse = runAs === null ? jobReuse(effect, shares, this.#setup.settings) : null;
     const masterAddress = shares[0]?.node.address ?? "127.0.0.1";
     const record: LaunchRecord = {
       attemptId,
@@ -268,6 +287,7 @@ export class JobLauncher {
         MASTER_ADDR: masterAddress,
       })),
       parts: partsOfShares(shares),
+      ...(reuse === null ? {} : { reuse }),
       ...(runAs === null ? {} : { runAs: recordOf(runAs) }),
     };
     if (runAs !== null && Buffer.byteLength(JSON.stringify(record)) > OWNED_LAUNCH_MAX_BYTES - ENVELOPE_BYTES)

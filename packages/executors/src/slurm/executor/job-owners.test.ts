@@ -12,6 +12,7 @@ import type { SlurmCommands } from "../commands/slurm-commands.ts";
 import { slurmSettings } from "../settings.ts";
 import type { AttemptWatch } from "./attempt-watch.ts";
 import { progressOf } from "./attempt-watch.ts";
+import { ReusableJobs } from "./reusable-jobs.ts";
 import { JobLauncher } from "./job-launcher.ts";
 import { RecordedOwners } from "./job-owners.ts";
 import { watchedAttempt } from "./slurm-attempt.ts";
@@ -54,6 +55,7 @@ const node = {
   partition: "gpu",
   address: "n1",
   gresType: "h100",
+  limitMinutes: null,
   spec: { id: nodeId("slurm-n1"), ...nodeSpec },
 };
 
@@ -83,6 +85,7 @@ function launcher(store: AttemptStore, submitted: (readonly string[])[]): JobLau
     log: { fileMaxBytes: 1_000, filesKept: 2 },
     onRecorded: () => {},
     nodes: () => Promise.resolve(new Map([[node.id, node]])),
+    reusable: new ReusableJobs(),
     onProblem: () => {},
   });
 }

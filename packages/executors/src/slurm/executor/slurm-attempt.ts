@@ -10,6 +10,8 @@ export interface WatchedJob {
   readonly files: AttemptFiles;
   readonly isAdopted: boolean;
   isRunningTold: boolean;
+  /** Name of the attempt for whose job it runs; its own, until a claim says another. */
+  host: string;
   progress: ProgressReports | null;
   /** Since when no complete answer of Slurm shows a job that waits or runs, and how many did not. */
   goneSinceMs: number | null;
@@ -42,6 +44,7 @@ export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdop
     files,
     isAdopted,
     isRunningTold: false,
+    host: files.key.name,
     progress: null,
     goneSinceMs: null,
     goneCount: 0,

@@ -10,7 +10,7 @@ const names = { jobName: "job", comment: "c", outputFile: "/o", script: "/s.sh",
 function node(name: string): ClusterNode {
   const spec = { pool: poolName("p"), fabric: [], acceleratorCount: 8, coresMilli: 64_000, memoryMib: 512_000 };
   const id = nodeId(`slurm-${name}`);
-  return { id, name, partition: "gpu", address: name, gresType: "h100", spec: { id, ...spec } };
+  return { id, name, partition: "gpu", address: name, gresType: "h100", limitMinutes: null, spec: { id, ...spec } };
 }
 
 const nodes: ReadonlyMap<NodeId, ClusterNode> = new Map(

@@ -1,0 +1,100 @@
+/** Jobs that take further attempts: records in a directory, both sides in this process, no command of Slurm. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { attemptId, workloadId } from "@headroom/model";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
+import { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import { canTakeNext, nextAttempt } from "../agent/next-attempt.ts";
+import { ReusableJobs } from "./reusable-jobs.ts";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), "headroom-reuse-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const launch: LaunchRecord = {
+  attemptId: attemptId("w1.1"),
+  workloadId: workloadId("w1"),
+  sequence: 1,
+  bootId: "",
+  run: "true",
+  workingDir: "/",
+  checkpointDir: "/",
+  graceTimeoutMs: 5_000,
+  log: { fileMaxBytes: 1_024, filesKept: 2 },
+  environments: [{}],
+  parts: [{ node: "n1", ranks: [0], amounts: { accelerators: 1, cores: 1, memoryMib: 1 } }],
+  reuse: { waitMs: 60_000, untilMs: 60_000, attemptMs: 10_000, account: null },
+};
+
+/** Records of an attempt that has ended, whose job waits. */
+function ended(name: string, claim: { readonly host?: string } = {}): AttemptFiles {
+  const files = new AttemptStore(root, () => undefined).files(name);
+  mkdirSync(files.recordsDir, { recursive: true });
+  const supervisor = { pid: 1, startTime: "1" } as never;
+  files.create("claim.json", { kind: "supervised", bootId: "", supervisor, takesNext: true, ...claim });
+  files.create("exit.json", { kind: "exited", startedAtMs: 0, endedAtMs: 5_000, exits: [], usage: [] });
+  return files;
+}
+
+describe("a job whose attempt has ended", () => {
+  it("runs the next attempt of the workload on its node, and is known by its first one", async () => {
+    const jobs = new ReusableJobs();
+    const first = ended("w1.1");
+    jobs.note(first, launch);
+    expect(jobs.passOn("w1.2", launch)).toBe("w1.1");
+    expect(await nextAttempt(first, 60_000)).toBe("w1.2");
+    expect(jobs.passOn("w1.3", launch)).toBeNull();
+    jobs.note(ended("w1.2", { host: "w1.1" }), launch);
+    expect(jobs.passOn("w1.4", launch)).toBe("w1.1");
+  });
+
+  it("is not passed on after it has stopped waiting", async () => {
+    const jobs = new ReusableJobs();
+    const first = ended("w1.1");
+    jobs.note(first, launch);
+    expect(await nextAttempt(first, 0)).toBeNull();
+    expect(jobs.passOn("w1.2", launch)).toBeNull();
+  });
+
+  it("ends as soon as other work goes to its node", async () => {
+    const jobs = new ReusableJobs();
+    const first = ended("w1.1");
+    jobs.note(first, launch);
+    jobs.endOn(new Set(["n2"]));
+    expect(first.has("next.json")).toBe(false);
+    jobs.endOn(new Set(["n1"]));
+    expect(await nextAttempt(first, 60_000)).toBeNull();
+    expect(jobs.passOn("w1.2", launch)).toBeNull();
+  });
+
+  it.each<[string, Partial<LaunchRecord>]>([
+    ["of another workload", { workloadId: workloadId("w2") }],
+    ["of another account", { reuse: { waitMs: 1, untilMs: 1, attemptMs: 1, account: "ml" } }],
+    [
+      "with other amounts",
+      { parts: [{ node: "n1", ranks: [0], amounts: { accelerators: 2, cores: 1, memoryMib: 1 } }] },
+    ],
+    ["on another node", { parts: [{ node: "n2", ranks: [0], amounts: { accelerators: 1, cores: 1, memoryMib: 1 } }] }],
+    ["of another user", { runAs: { user: "ada", submitter: "ada", uid: 7, gid: 7 } }],
+  ])("takes no attempt %s", (_, other) => {
+    const jobs = new ReusableJobs();
+    jobs.note(ended("w1.1"), launch);
+    expect(jobs.passOn("w2.1", { ...launch, ...other })).toBeNull();
+  });
+
+  it("waits only after a short attempt that nobody stopped", () => {
+    const files = ended("w1.1");
+    expect(canTakeNext(files, launch, 1)).toBe(true);
+    expect(canTakeNext(files, launch, 60_001)).toBe(false);
+    expect(
+      canTakeNext(files, { ...launch, reuse: { waitMs: 1, untilMs: 9, attemptMs: 4_999, account: null } }, 1),
+    ).toBe(false);
+    files.create("stop.json", { requestedAtMs: 1, graceTimeoutMs: 1, reason: { kind: "user" } as never });
+    expect(canTakeNext(files, launch, 1)).toBe(false);
+  });
+});
