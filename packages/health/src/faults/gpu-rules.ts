@@ -79,6 +79,11 @@ const nvidiaDriver: readonly FaultRule[] = [
   },
   rule(
     "fallen off the bus",
+    new RegExp(`\\bNVIDIA GPU ${pci} \\(PCI ID: .{0,120}has fallen off the bus`),
+    critical("gpu-lost", "reboot-node", "the GPU has fallen off the bus"),
+  ),
+  rule(
+    "fallen off the bus",
     new RegExp(`(?:${pci}.{0,40})?has fallen off the bus`),
     critical("gpu-lost", "reboot-node", "the GPU has fallen off the bus"),
   ),
@@ -350,6 +355,11 @@ const amd: readonly FaultRule[] = [
   rule(
     "page fault",
     new RegExp(`amdgpu ${pci}.*\\bpage fault`),
+    warn("amdgpu-page-fault", "check-application", "page fault, mostly an illegal address of the application"),
+  ),
+  rule(
+    "page fault",
+    /amdgpu: \[\w+\] .{0,40}page fault \(src_id:/,
     warn("amdgpu-page-fault", "check-application", "page fault, mostly an illegal address of the application"),
   ),
   rule(

@@ -60,6 +60,11 @@ const network: readonly FaultRule[] = [
     warn("link-flap", "check-link", "a network link goes down and up"),
   ),
   rule(
+    "link down",
+    /(?<device>\bmlx[45]_\d+): [Pp]ort:? ?\d+ (?:logical )?[Ll]ink (?:down|DOWN)\b/,
+    critical("link-down", "check-link", "a network link is down"),
+  ),
+  rule(
     "carrier lost",
     /(?<device>\b(?:en|eth|ib)[\w.-]*): (?:lost carrier|carrier lost)/i,
     critical("link-down", "check-link", "a network link is down"),
@@ -116,6 +121,7 @@ const network: readonly FaultRule[] = [
   ibErrors("port_rcv_errors", /\bport_rcv_errors\W+[1-9]\d*/i),
   ibErrors("portrcverrors", /\bPortRcvErrors\W+[1-9]\d*/i),
   ibErrors("wc status", /\bWC status.*(?:error|RETRY_EXC)/i),
+  ibErrors("net/ib", /NCCL WARN NET\/IB ?: Got completion .{0,200}?\b(?:status|error)[= ](?!0\b)\d+/),
   ibErrors("ibv_wc_", /\bIBV_WC_(?:RETRY_EXC|RNR_RETRY_EXC|REM_ACCESS|REM_OP|WR_FLUSH)_ERR/),
   {
     hint: "async event",
@@ -270,6 +276,16 @@ const storage: readonly FaultRule[] = [
     warn("nvme-timeout", "check-storage", "an NVMe device answers late"),
   ),
   rule(
+    "i/o error (sct 0x2",
+    /(?<device>nvme\d+n\d+): I\/O Cmd\(.{0,80}I\/O Error \(sct 0x2 /,
+    critical("storage-medium", "replace-part", "a sector cannot be read or written"),
+  ),
+  rule(
+    "i/o error (sct",
+    /(?<device>nvme\d+n\d+): I\/O Cmd\(.{0,80}I\/O Error \(sct 0x/,
+    critical("storage-io-error", "check-storage", "an I/O error of a device"),
+  ),
+  rule(
     "critical medium error",
     /(?:critical medium error|unrecovered read error).*?dev (?<device>\w+)/,
     critical("storage-medium", "replace-part", "a sector cannot be read or written"),
@@ -359,7 +375,7 @@ const fileSystems: readonly FaultRule[] = [
   ),
   rule(
     "xfs",
-    /XFS \((?<device>[\w-]+)\): .*(?:Corruption|Metadata I\/O Error|metadata I\/O error|log I\/O error|Filesystem has been shut down|Shutting down filesystem)/,
+    /XFS \((?<device>[\w-]+)\): .*(?:Corruption|Metadata corruption|xfs_do_force_shutdown|Metadata I\/O Error|metadata I\/O error|log I\/O error|Filesystem has been shut down|Shutting down filesystem)/,
     critical("fs-error", "check-storage", "an error of a file system"),
   ),
   rule(
@@ -390,6 +406,16 @@ const fileSystems: readonly FaultRule[] = [
     tail: /Lustre: .{0,300}?(?:Connection to .{0,200}? was lost|timed out|Request sent has failed)/,
     fault: warn("lustre-timeout", "check-storage", "a target of Lustre does not answer"),
   }),
+  rule(
+    "libceph:",
+    /libceph: (?:(?<device>osd\d+) down\b|mon\d+ .{0,80}(?:session lost|connect error|socket error on))/,
+    warn("ceph-timeout", "check-storage", "a daemon of Ceph does not answer"),
+  ),
+  rule(
+    "ceph: mds",
+    /ceph: (?:\[[^\]]{0,80}\]: )?(?<device>mds\d+) (?:hung|session blocklisted|rejected session|reconnect denied)/,
+    warn("ceph-timeout", "check-storage", "a daemon of Ceph does not answer"),
+  ),
   rule("nfs: server", /nfs: server (?<device>\S+) OK/, info("nfs-ok", "none", "an NFS server answers again")),
   rule(
     "no space left on device",
