@@ -38,6 +38,12 @@ describe("headroom kubernetes manifest", () => {
     ]);
     expect(objects.find(({ metadata }) => metadata.name === "headroom-reads")?.rules).toEqual([
       { apiGroups: [""], resources: ["nodes", "pods"], verbs: ["get", "list", "watch"] },
+      {
+        apiGroups: ["scheduling.x-k8s.io", "scheduling.sigs.k8s.io", "scheduling.volcano.sh", "scheduling.run.ai"],
+        resources: ["podgroups"],
+        verbs: ["get"],
+      },
+      { apiGroups: ["jobset.x-k8s.io"], resources: ["jobsets"], verbs: ["get"] },
     ]);
   });
 

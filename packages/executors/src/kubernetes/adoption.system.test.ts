@@ -235,6 +235,42 @@ describe.skipIf(missing !== null || !isTurnOf("adoption"))("pods that name Headr
     await until("the pod of the victim is gone", async () => (await left()) === 1);
   });
 
+  it("waits for as many pods as an object PodGroup states", { timeout: 120_000 }, async () => {
+    const names = { plural: "podgroups", singular: "podgroup", kind: "PodGroup" };
+    const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+    await cluster.create({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: {
+        name: "podgroups.scheduling.x-k8s.io",
+        annotations: { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50" },
+      },
+      spec: {
+        group: "scheduling.x-k8s.io",
+        names,
+        scope: "Namespaced",
+        versions: [{ name: "v1alpha1", served: true, storage: true, schema }],
+      },
+    });
+    const object = {
+      apiVersion: "scheduling.x-k8s.io/v1alpha1",
+      kind: "PodGroup",
+      metadata: { name: "pair", namespace: "default" },
+      spec: { minMember: 2 },
+    };
+    await until("the resource", async () => {
+      await cluster.create(object);
+      return true;
+    });
+    const labels = { "scheduling.x-k8s.io/pod-group": "pair" };
+    await createPod("pair-0", 4, "sleep 1", { labels });
+    await until("the reason", async () => /1 of 2 pods of its group exist/.test((await eventsOf("pair-0")).join()));
+    expect(await workloads()).toEqual([]);
+    await createPod("pair-1", 4, "sleep 1", { labels });
+    const { id } = await workloadNamed("pair");
+    expect(await plane.ended(id, WAIT_MS)).toBe("succeeded");
+  });
+
   it("refuses a workload that has the key of pods and requests less", { timeout: 120_000 }, async () => {
     await createPod("large", 5, "true");
     const { id } = await workloadNamed("large");

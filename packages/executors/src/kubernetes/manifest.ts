@@ -15,6 +15,12 @@ export interface ManifestOptions {
 }
 
 const NAME = "headroom";
+const POD_GROUP_APIS: readonly string[] = [
+  "scheduling.x-k8s.io",
+  "scheduling.sigs.k8s.io",
+  "scheduling.volcano.sh",
+  "scheduling.run.ai",
+];
 /**
  * The volume. Because of `fsGroup`, Kubernetes lets the group write to its root. Headroom refuses such a state directory, so the state
  * directory is below.
@@ -44,7 +50,12 @@ export function rightsManifest({ namespace, podNamespaces, isReadOnly }: Manifes
   const [reads, runs] = [`${NAME}-reads`, `${NAME}-runs`];
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace } },
-    clusterRole(reads, [{ apiGroups: [""], resources: ["nodes", "pods"], verbs: ["get", "list", "watch"] }]),
+    clusterRole(reads, [
+      { apiGroups: [""], resources: ["nodes", "pods"], verbs: ["get", "list", "watch"] },
+      // Objects of other schedulers, where the cluster has them: sizes and priority classes of groups of adopted pods.
+      { apiGroups: POD_GROUP_APIS, resources: ["podgroups"], verbs: ["get"] },
+      { apiGroups: ["jobset.x-k8s.io"], resources: ["jobsets"], verbs: ["get"] },
+    ]),
     {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRoleBinding",

@@ -13,10 +13,14 @@ const podOf = (name: string, uid = `uid-${name}`): KubernetesPod => ({
   status: { phase: "Pending" },
 });
 
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** The cluster as the API server answers, and a copy of it that lists can make wrong. */
 function clusterOf(...names: readonly string[]) {
   const server = new Map(names.map((name) => [name, podOf(name)]));
   const copied = new Map(server);
+  /** The answer of the API server about the object of the group. */
+  const answer = { status: 404, body: null };
   const copy = {
     problem: null,
     podsThatNameUs: () => [...copied.values()],
@@ -27,10 +31,11 @@ function clusterOf(...names: readonly string[]) {
   const api = {
     find: async (_: string, name: string) => server.get(name) ?? null,
     create: async () => ({ kind: "done" }),
+    call: async () => answer,
   } as unknown as PodApi;
   const settings = kubernetesSettings.parse({ namespace: "ml-{team}" });
   const adoption = new PodAdoption({ id: "lab", settings, copy, api, holds: () => false, isReady: () => true });
-  return { server, copied, adoption };
+  return { server, copied, adoption, answer };
 }
 
 describe("pods of others that wait", () => {
@@ -39,6 +44,7 @@ describe("pods of others that wait", () => {
     try {
       const { server, copied, adoption } = clusterOf("a", "b");
       adoption.waiting();
+      await settle();
       vi.advanceTimersByTime(3_000);
       const [work] = adoption.waiting() ?? [];
       const key = work?.key ?? "";
@@ -56,11 +62,38 @@ describe("pods of others that wait", () => {
     }
   });
 
-  it("are read again only when one of them has changed", () => {
+  it("are not gone after a restart, as long as the object of their group cannot be read", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const earlier = clusterOf("a", "b");
+      earlier.adoption.waiting();
+      await settle();
+      vi.advanceTimersByTime(3_000);
+      const key = earlier.adoption.waiting()?.[0]?.key ?? "";
+      const { adoption, answer } = clusterOf("a", "b");
+      answer.status = 503;
+      adoption.waiting();
+      vi.advanceTimersByTime(700_000);
+      expect(adoption.waiting()).toEqual([]);
+      expect(await adoption.isGone(key)).toBe(false);
+      expect(await adoption.isGone("lab:never-seen")).toBe(true);
+      answer.status = 404;
+      await settle();
+      vi.advanceTimersByTime(60_000);
+      adoption.waiting();
+      await settle();
+      expect(adoption.waiting()?.map((each) => each.key)).toEqual([key]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("are read again only when one of them has changed", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
       const { copied, adoption } = clusterOf("a", "b");
       adoption.waiting();
+      await settle();
       vi.advanceTimersByTime(3_000);
       const [first] = adoption.waiting() ?? [];
       expect(adoption.waiting()?.[0]).toBe(first);

@@ -6,7 +6,9 @@ import type { ClusterCopy } from "../cluster-copy.ts";
 import type { KubernetesSettings } from "../settings.ts";
 import { PodEvents } from "./pod-events.ts";
 import type { GroupContext, GroupReading, PodGroup } from "./pod-groups.ts";
-import { groupKeyOf, readGroup, waitsForUs } from "./pod-groups.ts";
+import { GroupObjects } from "./group-objects.ts";
+import type { GroupObjectState } from "./group-objects.ts";
+import { groupKeyOf, groupObjectPaths, readGroup, waitsForUs } from "./pod-groups.ts";
 
 /** Controllers create the pods of a job within this time in ms of each other. */
 const GATHER_MS = 2_000;
@@ -33,23 +35,28 @@ interface GroupPods {
 /** The reading of a group, and the pods that were read. The copy of the cluster replaces the object of a pod that changes. */
 interface GroupRead extends GroupPods {
   readonly types: string;
+  readonly object: GroupObjectState;
   readonly reading: GroupReading;
 }
 
 export class PodAdoption implements WorkAdoption {
   readonly #setup: AdoptionSetup;
   readonly #events: PodEvents;
+  readonly #objects: GroupObjects;
   /** When this process first saw a pod that waits (`performance.now()`), by uid. */
   readonly #seenAtMs = new Map<string, number>();
   /** Groups that waited, by key, the newest last. */
   readonly #groups = new Map<string, PodGroup>();
   /** By `groupKeyOf` the pods, of the groups that wait. Thousands of groups are looked at each second, and few change. */
   #reads = new Map<string, GroupRead>();
+  /** Keys of groups that wait for the first answer about their object. */
+  #unread: ReadonlySet<string> = new Set();
   readonly #beganAtMs = performance.now();
 
   constructor(setup: AdoptionSetup) {
     this.#setup = setup;
     this.#events = new PodEvents(setup.api);
+    this.#objects = new GroupObjects((request) => setup.api.call(request));
   }
 
   waiting(): readonly WaitingWork[] | null {
@@ -63,16 +70,20 @@ export class PodAdoption implements WorkAdoption {
     const groups: PodGroup[] = [];
     const nowMs = performance.now();
     for (const [name, { waiting, startedCount }] of gathered) {
+      const object = this.#objectOf(name, waiting);
       if (waiting.some((pod) => nowMs - (this.#seenAtMs.get(pod.metadata.uid ?? "") ?? nowMs) < GATHER_MS)) continue;
       const known = this.#reads.get(name);
-      const now = { waiting, startedCount, types };
-      const reading =
-        known !== undefined && isSame(known, now) ? known.reading : readGroup(waiting, startedCount, context);
+      const now = { waiting, startedCount, types, object };
+      const isKnown = known !== undefined && isSame(known, now);
+      const reading = isKnown ? known.reading : readGroup(waiting, startedCount, { ...context, object });
       reads.set(name, { ...now, reading });
+      this.#tellProblem(name, waiting);
       if (reading.kind === "group") groups.push(reading.group);
       else this.#events.tell(name, waiting, noteOf(reading));
     }
     this.#reads = reads;
+    this.#unread = new Set([...reads.values()].flatMap((read) => this.#unreadKey(read, context)));
+    this.#objects.follow(new Set(gathered.keys()));
     this.#remember(groups);
     return groups;
   }
@@ -84,6 +95,7 @@ export class PodAdoption implements WorkAdoption {
   async isGone(key: string): Promise<boolean> {
     const { api, copy } = this.#setup;
     const group = this.#groups.get(key);
+    if (this.#unread.has(key)) return false;
     if (group === undefined) return performance.now() - this.#beganAtMs > UNSEEN_MS;
     const { namespace, members } = group;
     const lacking = members.filter(({ name, uid }) => copy.pod(namespace, name)?.metadata.uid !== uid);
@@ -104,7 +116,8 @@ export class PodAdoption implements WorkAdoption {
     const id = this.#groups.get(key)?.id;
     for (const [name, { waiting, startedCount }] of gathered) {
       if (id !== undefined && name !== id) continue;
-      const reading = readGroup(waiting, startedCount, context);
+      // A group that has joined the queue is launched, also before its object was read after a restart.
+      const reading = readGroup(waiting, startedCount, { ...context, object: null });
       if (reading.kind === "group" && reading.group.key === key) return reading.group;
     }
     return null;
@@ -161,7 +174,26 @@ export class PodAdoption implements WorkAdoption {
     for (const uid of uids) if (!this.#seenAtMs.has(uid)) this.#seenAtMs.set(uid, nowMs);
   }
 
-  #context(): GroupContext {
+  /** The key of a group whose object is not read yet: it is no work that waits, and may be work that waited before a restart. */
+  #unreadKey({ object, waiting, startedCount }: GroupRead, context: Omit<GroupContext, "object">): readonly string[] {
+    if (object !== "unread") return [];
+    const reading = readGroup(waiting, startedCount, { ...context, object: null });
+    return reading.kind === "group" ? [reading.group.key] : [];
+  }
+
+  #tellProblem(name: string, waiting: readonly KubernetesPod[]): void {
+    const problem = this.#objects.problem(name);
+    if (problem === null) return;
+    const message = `The object of the group cannot be read (${problem}). The group is placed as if there were none.`;
+    this.#events.tell(`${name} object`, waiting, { kind: "waiting", message });
+  }
+
+  #objectOf(group: string, [pod]: readonly KubernetesPod[]): GroupObjectState {
+    const paths = pod === undefined ? [] : groupObjectPaths(pod);
+    return paths.length === 0 ? null : this.#objects.state(group, paths);
+  }
+
+  #context(): Omit<GroupContext, "object"> {
     const { id, settings, copy } = this.#setup;
     return { executor: id, settings, types: copy.typesByResource() };
   }
@@ -170,6 +202,7 @@ export class PodAdoption implements WorkAdoption {
 const isSame = (known: Omit<GroupRead, "reading">, now: Omit<GroupRead, "reading">): boolean =>
   known.startedCount === now.startedCount &&
   known.types === now.types &&
+  known.object === now.object &&
   known.waiting.length === now.waiting.length &&
   known.waiting.every((pod, index) => pod === now.waiting[index]);
 

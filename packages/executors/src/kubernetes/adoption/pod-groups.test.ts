@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { KubernetesPod } from "../api/objects.ts";
 import { kubernetesSettings } from "../settings.ts";
 import type { GroupContext } from "./pod-groups.ts";
-import { groupKeyOf, readGroup, waitsForUs } from "./pod-groups.ts";
+import { groupKeyOf, groupObjectPaths, readGroup, waitsForUs } from "./pod-groups.ts";
 
 type Parts = Partial<NonNullable<KubernetesPod["spec"]>> & {
   readonly labels?: Readonly<Record<string, string>>;
@@ -36,6 +36,7 @@ const context = (settings: object = { namespace: "ml-{team}" }): GroupContext =>
   executor: "lab",
   settings: kubernetesSettings.parse(settings),
   types: new Map([["nvidia.com/gpu", new Set(["H100-80GB", "A100-40GB"])]]),
+  object: null,
 });
 
 const read = (pods: readonly KubernetesPod[], settings?: object, startedCount = 0) =>
@@ -133,6 +134,28 @@ describe("pods as a workload", () => {
     const pods = [pod("a", parts), pod("b", parts)];
     expect(read(pods)).toEqual({ kind: "incomplete", reason: "2 of 3 pods of its group exist" });
     expect(read(pods, undefined, 1).kind).toBe("group");
+  });
+
+  it("waits for its PodGroup and for as many pods as that states, and lets that lower its priority alone", () => {
+    const labels = { "scheduling.x-k8s.io/pod-group": "g" };
+    const withObject = (object: GroupContext["object"], startedCount = 0) =>
+      readGroup([pod("a", { labels })], startedCount, {
+        ...context({ namespace: "ml-{team}", adoptPriorities: { high: 100, low: -100 } }),
+        object,
+      });
+    expect(withObject("unread")).toMatchObject({ kind: "incomplete" });
+    expect(withObject({ minMember: 2 })).toEqual({ kind: "incomplete", reason: "1 of 2 pods of its group exist" });
+    expect(specOf(withObject(null)).priority).toBe(0);
+    // Quotas by priority class hold for pods alone.
+    expect(specOf(withObject({ minMember: 2, priorityClassName: "high" }, 1)).priority).toBe(0);
+    expect(specOf(withObject({ minMember: 1, priorityClassName: "low" })).priority).toBe(-100);
+    expect(groupObjectPaths(pod("a", { labels }))[0]).toBe(
+      "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ml-vision/podgroups/g",
+    );
+    expect(groupObjectPaths(pod("a", { annotations: { "pod-group-name": "../x" } }))).toEqual([
+      "/apis/scheduling.run.ai/v2alpha2/namespaces/ml-vision/podgroups/..%2Fx",
+    ]);
+    expect(groupObjectPaths(pod("a", { labels: { "job-name": "g" } }))).toEqual([]);
   });
 
   it.for([

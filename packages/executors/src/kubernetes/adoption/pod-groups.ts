@@ -11,21 +11,35 @@ import { ADOPTED_LABEL, ATTEMPT_LABEL, SCHEDULER_NAME } from "../executor/pod-na
 import { teamOfNamespace } from "../executor/submitter-names.ts";
 import { EXECUTOR_LABEL } from "../fleet/executor-label.ts";
 import { requestedOf } from "../fleet/foreign-use.ts";
+import type { GroupObjectState } from "./group-objects.ts";
 import type { KubernetesSettings } from "../settings.ts";
+
+interface GroupName {
+  readonly label?: string;
+  readonly annotation?: string;
+  /** Resources of the object that has this name, the newest version first. Absent: none is read. */
+  readonly objects?: readonly string[];
+}
+
+const COSCHEDULING: readonly string[] = [
+  "scheduling.x-k8s.io/v1alpha1 podgroups",
+  "scheduling.sigs.k8s.io/v1alpha1 podgroups",
+];
+const VOLCANO: readonly string[] = ["scheduling.volcano.sh/v1beta1 podgroups"];
 
 /**
  * Names of groups, most specific first: the coscheduling plugin, Volcano, KAI, Kueue, JobSet, Kubeflow's operators, Ray, Job.
  * `label`: a label; otherwise an annotation.
  */
-const GROUP_NAMES: readonly { readonly label?: string; readonly annotation?: string }[] = [
-  { label: "pod-group.scheduling.sigs.k8s.io" },
-  { label: "pod-group.scheduling.sigs.k8s.io/name" },
-  { label: "scheduling.x-k8s.io/pod-group" },
-  { annotation: "scheduling.k8s.io/group-name" },
-  { annotation: "scheduling.volcano.sh/group-name" },
-  { annotation: "pod-group-name" },
+const GROUP_NAMES: readonly GroupName[] = [
+  { label: "pod-group.scheduling.sigs.k8s.io", objects: COSCHEDULING },
+  { label: "pod-group.scheduling.sigs.k8s.io/name", objects: COSCHEDULING },
+  { label: "scheduling.x-k8s.io/pod-group", objects: COSCHEDULING },
+  { annotation: "scheduling.k8s.io/group-name", objects: VOLCANO },
+  { annotation: "scheduling.volcano.sh/group-name", objects: VOLCANO },
+  { annotation: "pod-group-name", objects: ["scheduling.run.ai/v2alpha2 podgroups"] },
   { label: "kueue.x-k8s.io/pod-group-name" },
-  { label: "jobset.sigs.k8s.io/jobset-name" },
+  { label: "jobset.sigs.k8s.io/jobset-name", objects: ["jobset.x-k8s.io/v1alpha2 jobsets"] },
   { label: "training.kubeflow.org/job-name" },
   { label: "ray.io/cluster" },
   { label: "batch.kubernetes.io/job-name" },
@@ -86,6 +100,8 @@ export interface GroupContext {
   >;
   /** Accelerator types of the nodes by the resource that pods request. */
   readonly types: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The object of the group: `PodGroup` or `JobSet`. */
+  readonly object: GroupObjectState;
 }
 
 /** Whether a pod of others waits for Headroom to place it. */
@@ -102,13 +118,29 @@ const isCreatedByUs = (labels: Readonly<Record<string, string>> = {}): boolean =
   labels[ATTEMPT_LABEL] !== undefined && labels[ADOPTED_LABEL] === undefined;
 
 /** Namespace and name of the pod's group. */
-export function groupKeyOf({ metadata }: KubernetesPod): string {
-  const { namespace = "", name, labels = {}, annotations = {} } = metadata;
-  for (const each of GROUP_NAMES) {
-    const stated = each.label === undefined ? annotations[each.annotation ?? ""] : labels[each.label];
-    if (stated !== undefined && stated !== "") return `${namespace}/${stated}`;
+export function groupKeyOf(pod: KubernetesPod): string {
+  const { namespace = "", name } = pod.metadata;
+  return `${namespace}/${statedGroup(pod)?.name ?? `pod:${name}`}`;
+}
+
+/** Paths at which the object of the pod's group may be; empty: nothing names one. */
+export function groupObjectPaths(pod: KubernetesPod): readonly string[] {
+  const namespace = encodeURIComponent(pod.metadata.namespace ?? "");
+  const { name, objects } = statedGroup(pod) ?? { name: "", objects: [] };
+  return objects.map((object) => {
+    const [api, resource] = object.split(" ");
+    return `/apis/${api}/namespaces/${namespace}/${resource}/${encodeURIComponent(name)}`;
+  });
+}
+
+function statedGroup({
+  metadata: { labels = {}, annotations = {} },
+}: KubernetesPod): { readonly name: string; readonly objects: readonly string[] } | null {
+  for (const { label, annotation, objects = [] } of GROUP_NAMES) {
+    const name = label === undefined ? annotations[annotation ?? ""] : labels[label];
+    if (name !== undefined && name !== "") return { name, objects };
   }
-  return `${namespace}/pod:${name}`;
+  return null;
 }
 
 /** `waiting`: pods of one group without a node; `startedCount`: further pods of the group that have a node and have not ended. */
@@ -125,7 +157,9 @@ export function readGroup(
     return refused(
       `the namespace ${namespace} is that of no team. Add it to adoptTeams of the executor ${context.executor}`,
     );
-  const size = Math.max(0, ...waiting.map(statedSize));
+  const { object } = context;
+  if (object === "unread") return { kind: "incomplete", reason: "the object of its group was not read yet" };
+  const size = Math.max(object?.minMember ?? 0, ...waiting.map(statedSize));
   const count = waiting.length + startedCount;
   if (count < size) return { kind: "incomplete", reason: `${count} of ${size} pods of its group exist` };
   if (waiting.length > PODS_MAX)
@@ -257,7 +291,7 @@ interface SpecParts extends Owner {
 
 function specOf(
   { key, name, namespace, team, groups, pods }: SpecParts,
-  { executor, types, settings }: GroupContext,
+  { executor, types, settings, object }: GroupContext,
 ): WorkloadSpec {
   const [first] = pods;
   const { "kubernetes.io/hostname": host, ...selector } = first?.spec?.nodeSelector ?? {};
@@ -289,7 +323,7 @@ function specOf(
       ...(taskGroups.length > 1 ? { taskGroups } : {}),
     },
     acceleratorTypes: taskGroups.length === 1 ? (taskGroups[0]?.acceleratorTypes ?? []) : [],
-    priority: Math.max(...pods.map((pod) => priorityOf(pod, settings))),
+    priority: priorityOf(pods, object, settings),
     walltimeMs: Number.isFinite(deadline) ? deadline * 1_000 : null,
     retries: { max: 0, backoffMs: 1_000, backoffMaxMs: 1_000 },
     graceTimeoutMs: Math.max(1, grace) * 1_000,
@@ -302,12 +336,22 @@ function specOf(
   };
 }
 
-/** Only classes that the settings list count: any user of a namespace can name a class unless a quota of the cluster forbids it. */
-function priorityOf({ spec }: KubernetesPod, { adoptPriorities = {} }: GroupContext["settings"]): number {
-  const name = spec?.priorityClassName ?? "";
-  if (name === "") return 0;
-  const stated = Object.hasOwn(adoptPriorities, name) ? adoptPriorities[name] : adoptPriorities["*"];
-  return stated ?? 0;
+/**
+ * The highest class of the pods. Any user of a namespace can name a class, so only those count that the settings list; a quota of the
+ * cluster bounds the classes of pods, not those of group objects, so the object of the group can only lower the priority.
+ */
+function priorityOf(
+  pods: readonly KubernetesPod[],
+  object: GroupObjectState,
+  { adoptPriorities = {} }: GroupContext["settings"],
+): number {
+  const stated = (name = ""): number => {
+    if (name === "") return 0;
+    return (Object.hasOwn(adoptPriorities, name) ? adoptPriorities[name] : adoptPriorities["*"]) ?? 0;
+  };
+  const own = Math.max(...pods.map(({ spec }) => stated(spec?.priorityClassName)));
+  const className = object === null || object === "unread" ? undefined : object.priorityClassName;
+  return className === undefined ? own : Math.min(own, stated(className));
 }
 
 const shapeOf = ([member]: readonly Member[]): WorkerShape =>

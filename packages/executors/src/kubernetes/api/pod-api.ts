@@ -1,6 +1,6 @@
 /** Calls about pods and Services, with the outcomes that matter: what took effect, what never will, and what is unknown. */
 import type { IncomingMessage } from "node:http";
-import type { ApiAnswer, Connection } from "./connection.ts";
+import type { ApiAnswer, ApiRequest, Connection } from "./connection.ts";
 import { messageOf, statusText, unreachable } from "./connection.ts";
 import type { KubernetesNode, KubernetesPod } from "./objects.ts";
 
@@ -83,6 +83,11 @@ export class PodApi {
   /** `null`: the cluster has no such pod. Throws if the server does not say. */
   async find(namespace: string, name: string): Promise<KubernetesPod | null> {
     return (await this.#found(podPath(namespace, name))) as KubernetesPod | null;
+  }
+
+  /** Any other request, with its answer whatever its status. Throws if there is none. */
+  call(request: ApiRequest): Promise<ApiAnswer> {
+    return this.#connection.call(request);
   }
 
   /** As `find`. */
