@@ -1,6 +1,6 @@
 /**
- * Ingestion of exporters at full rate: 2,048 nodes with eight accelerators and 40 metrics, read every 15 s by the telemetry thread. Measures
- * the processor time of the whole process and the delay of its event loop. A second part folds generated hours of some accelerators and
+ * Ingestion of exporters at full rate by a whole control plane: 2,048 nodes with eight accelerators and 40 metrics, read every 15 s, and an
+ * attempt on each node that reports its progress. Measures the processor time of the process and the delay of its event loop. A second part folds generated hours of some accelerators and
  * measures processor time, bytes on disk for each sample, and the time of a query over 24 hours. Options: `--seconds N` (60), `--nodes N`
  * (2048), `--hours N` (2), `--accelerators N` (64) of the second part.
  */
@@ -12,15 +12,29 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { readMetricSource } from "@headroom/metrics";
+import { createHttpClient } from "@headroom/protocol";
+import type { MetricTarget } from "@headroom/protocol";
 import { acceleratorSubject } from "@headroom/views";
 import { TelemetryDatabase } from "../src/telemetry/telemetry-database.ts";
-import { Telemetry, telemetryDefaults } from "../src/telemetry/telemetry.ts";
+import { startControlPlane } from "../src/server.ts";
+import { telemetryDefaults } from "../src/telemetry/telemetry.ts";
+import { fillFleet } from "./fill-fleet.ts";
+import { ReportingExecutor } from "./reporting-executor.ts";
 
 const LOOP_SAMPLE_MS = 5;
 const METRICS = 40;
 const EVERY_S = 15;
 const FLEET_ACCELERATORS = 16_384;
+const TARGETS_A_PAGE = 200;
+const ACCELERATORS_PER_NODE = 8;
+/** Metrics that the control plane also reads as readings of accelerators. */
+const vendorMetrics = [
+  "DCGM_FI_DEV_GPU_UTIL",
+  "DCGM_FI_DEV_FB_USED",
+  "DCGM_FI_DEV_GPU_TEMP",
+  "DCGM_FI_DEV_POWER_USAGE",
+  "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+];
 const targets = { coresMax: 1, bytesPerSampleMax: 2, loopDelayP99Ms: 25, queryP99Ms: 1_000 };
 const { values } = parseArgs({
   options: {
@@ -50,32 +64,33 @@ try {
   rmSync(home, { recursive: true });
 }
 
+/** A whole control plane whose nodes are all used by one attempt each, and which reads an exporter of each node. */
 async function readFleet() {
   const exporters = fork(path.join(import.meta.dirname, "exporters-process.ts"), {
-    env: { ...process.env, EXPORTER_METRICS: metrics.join(",") },
+    env: { ...process.env, EXPORTER_METRICS: [...vendorMetrics, ...metrics.slice(vendorMetrics.length)].join(",") },
   });
   const [{ port }] = (await once(exporters, "message")) as [{ port: number }];
   const log = { info: () => undefined, warn: console.warn, error: console.error };
-  const file = path.join(home, "telemetry.db");
-  const telemetry = new Telemetry({ file, rules: telemetryDefaults, isExpected: false, log, nowMs: () => Date.now() });
-  const source = readMetricSource({
-    kind: "metricSource",
-    name: "fleet",
+  const executor = new ReportingExecutor(nodeCount, ACCELERATORS_PER_NODE);
+  const plane = await startControlPlane({ home, port: 0, auth: "off", executors: [executor], log });
+  const client = createHttpClient({
+    baseUrl: plane.url,
+    fetch: (address, request) => fetch(address, request as RequestInit),
+  });
+  await fillFleet(plane.driver, { attempts: nodeCount, acceleratorsEach: ACCELERATORS_PER_NODE });
+  await client.declareMetricSource("fleet", {
     type: "scrape",
-    targets: ["http://127.0.0.1:1/"],
-    every: `${EVERY_S}s`,
-    metrics: metrics.map((metric, at) => ({ metric, value: `value${at}`, subject: "accelerator", combine: "last" })),
+    settings: {
+      address: `http://127.0.0.1:${port}/{node}`,
+      every: `${EVERY_S}s`,
+      metrics: metrics
+        .slice(vendorMetrics.length)
+        .map((metric, at) => ({ metric, value: `value${at}`, subject: "accelerator", combine: "last" })),
+    },
   });
-  if (!source.ok) throw new Error(JSON.stringify(source.problems));
-  const none = { endpoint: null, replica: null, query: null, kind: "exposition", source: "fleet" } as const;
-  const nodes = Array.from({ length: nodeCount }, (_, at) => `node-${at}`);
-  telemetry.setTargets({
-    sources: [{ declaration: source.declaration, token: null }],
-    targets: nodes.map((node) => ({ ...none, node, url: `http://127.0.0.1:${port}/${node}` })),
-    nodes: new Set(nodes),
-  });
+  executor.begin();
   // The first interval opens the connections.
-  await sleep(EVERY_S * 1_000);
+  await sleep(2 * EVERY_S * 1_000);
   const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   delay.enable();
   const [before, began] = [process.cpuUsage(), performance.now()];
@@ -83,13 +98,18 @@ async function readFleet() {
   const used = cpuMs(before);
   const elapsedMs = performance.now() - began;
   delay.disable();
-  const { targets: states } = await telemetry.targetStates();
+  const states: MetricTarget[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await client.metricTargets({ limit: TARGETS_A_PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    states.push(...page.items);
+    cursor = page.nextCursor;
+  }
   const up = states.filter(({ state }) => state === "up");
   const late = states.filter(({ readAtMs }) => (readAtMs ?? 0) < Date.now() - 2 * EVERY_S * 1_000).length;
-  const perRound = up.reduce((sum, { valueCount }) => sum + valueCount, 0);
+  const perRound = up.reduce((sum, { values }) => sum + values, 0);
   exporters.disconnect();
   const rssMib = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  await telemetry.close();
+  await plane.close();
   return {
     targetsUp: up.length,
     targetsLate: late,

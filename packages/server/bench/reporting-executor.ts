@@ -34,8 +34,12 @@ export class ReportingExecutor implements Executor {
   #lastTurnMs = 0;
   reportCount = 0;
 
-  constructor(attempts: number) {
+  readonly #acceleratorsEach: number;
+
+  /** `acceleratorsEach`: accelerators of an attempt; there are as many nodes as hold them all. */
+  constructor(attempts: number, acceleratorsEach = 1) {
     this.#attempts = attempts;
+    this.#acceleratorsEach = acceleratorsEach;
   }
 
   get attemptIds(): readonly AttemptId[] {
@@ -51,14 +55,17 @@ export class ReportingExecutor implements Executor {
       acceleratorType: "H100",
       priceMicroUsdPerHour: 0,
     } as const;
-    const nodes = Array.from({ length: Math.ceil(this.#attempts / ACCELERATORS_PER_NODE) }, (_, index) => ({
-      id: nodeId(`node-${index}`),
-      pool: pool.name,
-      fabric: [],
-      acceleratorCount: ACCELERATORS_PER_NODE,
-      coresMilli: 128_000,
-      memoryMib: 1_048_576,
-    }));
+    const nodes = Array.from(
+      { length: Math.ceil((this.#attempts * this.#acceleratorsEach) / ACCELERATORS_PER_NODE) },
+      (_, index) => ({
+        id: nodeId(`node-${index}`),
+        pool: pool.name,
+        fabric: [],
+        acceleratorCount: ACCELERATORS_PER_NODE,
+        coresMilli: 128_000,
+        memoryMib: 1_048_576,
+      }),
+    );
     return Promise.resolve({ sites: [site], pools: [pool], nodes });
   }
 

@@ -9,15 +9,14 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { teamName } from "@headroom/model";
 import { createHttpClient } from "@headroom/protocol";
 import { startControlPlane } from "../src/server.ts";
 import type { Driver } from "../src/driver/driver.ts";
+import { fillFleet } from "./fill-fleet.ts";
 import { ReportingExecutor } from "./reporting-executor.ts";
 
 /** Sampling interval in ms of the event-loop monitor. The samples of its histogram include this interval. */
 const LOOP_SAMPLE_MS = 5;
-const SUBMITTED_AT_ONCE = 500;
 const targets = { journalGrowthBytes: 1_000_000, loopDelayP99Ms: 25 };
 
 const { values } = parseArgs({
@@ -35,7 +34,7 @@ const executor = new ReportingExecutor(attempts);
 const log = { info: () => undefined, warn: console.warn, error: console.error };
 const plane = await startControlPlane({ home, port: 0, auth: "off", executors: [executor], log });
 try {
-  await fill(plane.driver);
+  await fillFleet(plane.driver, { attempts, acceleratorsEach: 1 });
   const before = { ...plane.driver.status(), events: await eventBytes(plane.driver) };
   const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   const cpu = process.cpuUsage();
@@ -69,32 +68,6 @@ try {
 } finally {
   await plane.close();
   rmSync(home, { recursive: true, force: true });
-}
-
-/** Submits one run for each accelerator and waits until all of them run. */
-async function fill(driver: Driver): Promise<void> {
-  const gang = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
-  const retries = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
-  const common = { team: teamName("default"), run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
-  for (let first = 0; first < attempts; first += SUBMITTED_AT_ONCE) {
-    const count = Math.min(SUBMITTED_AT_ONCE, attempts - first);
-    const submitted = Array.from({ length: count }, (_, index) => {
-      const name = `run-${first + index}`;
-      const rest = { priority: 0, retries, graceTimeoutMs: 1_000, checkpointDir: null };
-      const spec = { kind: "train" as const, name, ...common, gang, ...rest };
-      return driver.command({ kind: "submitWorkload", spec, actor: "bench", idempotencyKey: null });
-    });
-    await Promise.all(submitted);
-  }
-  for (;;) {
-    const running = await driver.read(
-      ({ state }) => [...state.attempts.values()].filter(({ phase }) => phase === "running").length,
-    );
-    if (running === attempts) break;
-    await sleep(100);
-  }
-  // Waits until the journal's log is folded and a digest is recorded. The measurement begins afterwards.
-  await sleep(6_000);
 }
 
 /** Total length of the recorded text of all events in bytes. */

@@ -68,7 +68,7 @@ describe("the stall watch", () => {
     name: "llm",
     team: teamName("lab"),
     executor: "hpc",
-    accelerators: 512,
+    accelerators: () => 512,
     workers: 512,
     progress: { atMs, step: Math.floor(atMs / 5_000), totalSteps: 1_000 },
     ...over,

@@ -26,13 +26,16 @@ export interface WatchedAttempt {
   readonly name: string;
   readonly team: TeamName;
   readonly executor: string;
-  readonly accelerators: number;
+  /** Counted for findings only: every attempt is watched each second. */
+  readonly accelerators: () => number;
   readonly workers: number;
   /** `null`: it has reported no progress. */
   readonly progress: { readonly atMs: number; readonly step: number; readonly totalSteps: number | null } | null;
 }
 
 interface Pace {
+  /** Number of the newest look that had the attempt. */
+  look: number;
   reportAtMs: number;
   pauses: readonly number[];
   silentMs: number;
@@ -41,20 +44,25 @@ interface Pace {
 export class StallWatch {
   readonly #tracks = new Map<AttemptId, Pace>();
   #lookedAtMs: number | null = null;
+  #looks = 0;
 
   /** Attempts that are stalled now. Attempts that are left out are forgotten. */
   look(attempts: readonly WatchedAttempt[], nowMs: number): readonly Finding[] {
     const passedMs = Math.min(LOOK_MS_MAX, Math.max(0, nowMs - (this.#lookedAtMs ?? nowMs)));
     this.#lookedAtMs = nowMs;
-    const present = new Set(attempts.map(({ attemptId }) => attemptId));
-    for (const id of this.#tracks.keys()) if (!present.has(id)) this.#tracks.delete(id);
-    const followed = attempts.flatMap((attempt) => {
+    this.#looks++;
+    const executors = new Map<string, FollowedOfExecutor>();
+    for (const attempt of attempts) {
       const track = this.#follow(attempt, passedMs);
-      return track === null ? [] : [{ attempt, track, isSilent: isSilent(track) }];
-    });
-    return [...Map.groupBy(followed, ({ attempt }) => attempt.executor).values()].flatMap((all) => {
-      const silent = all.filter((each) => each.isSilent);
-      const areUnread = silent.length >= SILENT_TOGETHER_MIN && silent.length > all.length / 2;
+      if (track === null) continue;
+      const followed = executors.get(attempt.executor) ?? { count: 0, silent: [] };
+      executors.set(attempt.executor, followed);
+      followed.count++;
+      if (isSilent(track)) followed.silent.push({ attempt, track });
+    }
+    for (const [id, { look }] of this.#tracks) if (look !== this.#looks) this.#tracks.delete(id);
+    return [...executors.values()].flatMap(({ count, silent }) => {
+      const areUnread = silent.length >= SILENT_TOGETHER_MIN && silent.length > count / 2;
       return areUnread ? [] : silent.map(({ attempt, track }) => stallFinding(attempt, track, nowMs));
     });
   }
@@ -63,10 +71,11 @@ export class StallWatch {
     if (progress === null || (progress.totalSteps !== null && progress.step >= progress.totalSteps)) return null;
     const known = this.#tracks.get(attemptId);
     if (known === undefined) {
-      const track = { reportAtMs: progress.atMs, pauses: [], silentMs: 0 };
+      const track = { look: this.#looks, reportAtMs: progress.atMs, pauses: [], silentMs: 0 };
       this.#tracks.set(attemptId, track);
       return track;
     }
+    known.look = this.#looks;
     if (progress.atMs > known.reportAtMs) {
       known.pauses = [...known.pauses, progress.atMs - known.reportAtMs].slice(-PAUSES_KEPT);
       known.reportAtMs = progress.atMs;
@@ -76,8 +85,13 @@ export class StallWatch {
   }
 }
 
+interface FollowedOfExecutor {
+  count: number;
+  readonly silent: { readonly attempt: WatchedAttempt; readonly track: Pace }[];
+}
+
 const isSilent = ({ pauses, silentMs }: Pace): boolean =>
-  pauses.length >= PAUSES_MIN && silentMs >= Math.max(SILENCE_MIN_MS, SILENCE_PAUSES * Math.max(...pauses));
+  silentMs >= SILENCE_MIN_MS && pauses.length >= PAUSES_MIN && silentMs >= SILENCE_PAUSES * Math.max(...pauses);
 
 function stallFinding(attempt: WatchedAttempt, { reportAtMs, pauses, silentMs }: Pace, nowMs: number): Finding {
   const { attemptId, workloadId, name, team, accelerators, workers, progress } = attempt;
@@ -93,7 +107,7 @@ function stallFinding(attempt: WatchedAttempt, { reportAtMs, pauses, silentMs }:
     ground: [
       ground("silence", silentMs / 1000, "s"),
       ground("longest pause before", longestMs / 1000, "s"),
-      ground("accelerators held", accelerators),
+      ground("accelerators held", accelerators()),
       ground("workers", workers),
     ],
   };

@@ -14,6 +14,7 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import { readSecret } from "../executors/secret-references.ts";
 import type { SourceStates, Telemetry } from "../telemetry/telemetry.ts";
 import type { RemoteWriteTarget } from "./remote-writer.ts";
+import { targetCountKey } from "./target-messages.ts";
 import type { ReadSource } from "./target-messages.ts";
 
 const FILE = "metric-sources.yaml";
@@ -32,7 +33,10 @@ export interface TargetCount {
 interface MetricSourceOptions {
   readonly home: string;
   readonly driver: Pick<Driver, "read">;
-  readonly telemetry: Pick<Telemetry, "setTargets" | "targetStates" | "setExport" | "exportText" | "write">;
+  readonly telemetry: Pick<
+    Telemetry,
+    "setTargets" | "targetStates" | "targetCounts" | "setExport" | "exportText" | "write"
+  >;
   /** Where the control plane's metrics and series are written to; absent: nowhere. */
   readonly remoteWrite?: RemoteWriteTarget | undefined;
   readonly log: DriverLog;
@@ -44,8 +48,8 @@ export class MetricSourceService {
   #timer: NodeJS.Timeout | null = null;
   #exporter: NodeJS.Timeout | null = null;
   #counts: readonly TargetCount[] = [];
-  /** The plan that the thread has, as text, so that an equal one is not sent. */
-  #sent = "";
+  /** The plan that the thread has, so that an equal one is not computed and sent. */
+  #sent: { readonly sources: string; readonly fleet: SourceFleet } | null = null;
   #refused: readonly RefusedTarget[] = [];
   #problems = new Map<string, string>();
 
@@ -135,21 +139,18 @@ export class MetricSourceService {
   async #plan(): Promise<void> {
     const { driver, telemetry, log } = this.#options;
     try {
-      if (this.#declarations.length === 0 && this.#sent === "") return;
-      const { nodes, replicas } = await driver.read(fleetOf);
+      if (this.#declarations.length === 0 && this.#sent === null) return;
+      const fleet = await driver.read(fleetOf);
       const sources = this.#readable();
-      const expansion: Expansion = expandTargets(
-        sources.map(({ declaration }) => declaration),
-        nodes,
-        replicas,
-      );
-      this.#refused = expansion.refused;
-      const plan = { sources, targets: expansion.targets, nodes: new Set(nodes.map(({ id }) => id)) };
+      const text = JSON.stringify(sources);
+      if (this.#sent?.sources !== text || !isSameFleet(this.#sent.fleet, fleet)) {
+        const declarations = sources.map(({ declaration }) => declaration);
+        const { targets, refused }: Expansion = expandTargets(declarations, fleet.nodes, fleet.replicas);
+        this.#refused = refused;
+        telemetry.setTargets({ sources, targets, nodes: new Set(fleet.nodes.map(({ id }) => id)) });
+        this.#sent = { sources: text, fleet };
+      }
       this.#counts = await this.#counted();
-      const text = JSON.stringify([sources, expansion.targets, nodes.map(({ id }) => id)]);
-      if (text === this.#sent) return;
-      telemetry.setTargets(plan);
-      this.#sent = text;
     } catch (error) {
       log.warn(
         `the targets of metric sources were not renewed: ${error instanceof Error ? error.message : String(error)}`,
@@ -158,19 +159,17 @@ export class MetricSourceService {
   }
 
   async #counted(): Promise<readonly TargetCount[]> {
-    const { targets } = await this.states();
-    const counts = new Map<string, number>();
+    const counts = new Map(await this.#options.telemetry.targetCounts());
     const count = (source: string, state: TargetCount["state"]): void => {
-      const key = `${source} ${state}`;
+      const key = targetCountKey(source, state);
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
-    for (const { target, state } of targets) count(target.source, state);
     for (const { source } of this.#refused) count(source, "silent");
     return this.#declarations.flatMap(({ name: source }) =>
       (["up", "silent", "waiting"] as const).map((state) => ({
         source,
         state,
-        count: counts.get(`${source} ${state}`) ?? 0,
+        count: counts.get(targetCountKey(source, state)) ?? 0,
       })),
     );
   }
@@ -195,10 +194,25 @@ export class MetricSourceService {
   }
 }
 
-function fleetOf(engine: Engine): {
+interface SourceFleet {
   readonly nodes: readonly SourceNode[];
   readonly replicas: readonly SourceReplica[];
-} {
+}
+
+/** Labels are compared by identity: the state keeps the object until they change. */
+const isSameFleet = (before: SourceFleet, now: SourceFleet): boolean =>
+  before.nodes.length === now.nodes.length &&
+  before.replicas.length === now.replicas.length &&
+  now.nodes.every(({ id, pool, labels }, at) => {
+    const known = before.nodes[at];
+    return known !== undefined && known.id === id && known.pool === pool && known.labels === labels;
+  }) &&
+  now.replicas.every(({ endpoint, attempt, url }, at) => {
+    const known = before.replicas[at];
+    return known !== undefined && known.endpoint === endpoint && known.attempt === attempt && known.url === url;
+  });
+
+function fleetOf(engine: Engine): SourceFleet {
   const { state } = engine;
   const nodes = [...state.nodes.values()].map(({ id, pool, labels }) =>
     labels === undefined ? { id, pool } : { id, pool, labels },

@@ -15,6 +15,11 @@ export interface TargetPlan {
   readonly nodes: ReadonlySet<string>;
 }
 
+/** Numbers of targets by source and state. */
+export type TargetCounts = readonly (readonly [key: string, count: number])[];
+
+export const targetCountKey = (source: string, state: TargetState["state"]): string => `${source} ${state}`;
+
 export interface TargetState {
   readonly target: MetricTarget;
   /** `waiting`: it was not read yet. */

@@ -8,7 +8,8 @@ import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { acceleratorIndexOf } from "@headroom/views";
 import type { SubjectSample } from "@headroom/views";
 import { AddressReader } from "./read-address.ts";
-import type { ReadSource, TargetPlan, TargetState } from "./target-messages.ts";
+import { targetCountKey } from "./target-messages.ts";
+import type { ReadSource, TargetCounts, TargetPlan, TargetState } from "./target-messages.ts";
 import { TargetReader } from "./target-reader.ts";
 import { WrittenReadings } from "./written-readings.ts";
 import type { WriteOutcome } from "./written-readings.ts";
@@ -88,6 +89,15 @@ export class TargetSchedule {
 
   get states(): readonly TargetState[] {
     return [...this.#readers.values()].map(({ state }) => state);
+  }
+
+  get counts(): TargetCounts {
+    const counts = new Map<string, number>();
+    for (const { target, state } of this.states) {
+      const key = targetCountKey(target.source, state);
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return [...counts];
   }
 
   /** Readings of accelerators since the last call. */

@@ -11,22 +11,28 @@ import type { NewestReport } from "@headroom/views";
 const WALLTIME_ROOM = 1.5;
 const MINUTE_MS = 60_000;
 
-/** Attempts whose progress can be watched. Those of executors that do not answer report nothing. */
+/** Those of some attempts whose progress can be watched. Attempts of executors that do not answer report nothing. */
 export function watchedAttempts(
   { attempts, nodes, pools, workloads }: ReadonlyState,
+  ids: readonly AttemptId[],
   reportOf: (id: AttemptId) => NewestReport | undefined,
 ): readonly WatchedAttempt[] {
-  return [...attempts.values()].flatMap(({ id: attemptId, workloadId, startedAtMs, stop, workers }) => {
+  const watched: WatchedAttempt[] = [];
+  for (const attemptId of ids) {
+    const attempt = attempts.get(attemptId);
+    if (attempt === undefined) continue;
+    const { workloadId, startedAtMs, stop, workers } = attempt;
     const spec = workloads.get(workloadId)?.spec;
-    if (startedAtMs === null || stop !== null || spec === undefined || spec.kind === "serve") return [];
+    if (startedAtMs === null || stop !== null || spec === undefined || spec.kind === "serve") continue;
     const places = workers.map(({ node }) => nodes.get(node));
-    if (places.some((node) => node === undefined || node.suspended === true || node.health === "lost")) return [];
+    if (places.some((node) => node === undefined || node.suspended === true || node.health === "lost")) continue;
     const executor = pools.get(places[0]?.pool ?? ("" as never))?.executor ?? "";
-    const accelerators = workers.reduce((sum, worker) => sum + acceleratorCount(worker.accelerators), 0);
     const progress = reportOf(attemptId)?.progress ?? null;
     const { name, team } = spec;
-    return [{ attemptId, workloadId, name, team, executor, accelerators, workers: workers.length, progress }];
-  });
+    const accelerators = (): number => workers.reduce((sum, worker) => sum + acceleratorCount(worker.accelerators), 0);
+    watched.push({ attemptId, workloadId, name, team, executor, accelerators, workers: workers.length, progress });
+  }
+  return watched;
 }
 
 /** Findings that change slowly. */

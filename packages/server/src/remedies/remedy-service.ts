@@ -3,6 +3,7 @@
  * asks. The engine decides by the rule of the kind (advise, approve, automatic) and within its budget of change, so any
  * number of findings at a time changes no more than the budget allows.
  */
+import { setImmediate } from "node:timers/promises";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { StallWatch, nodeFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
@@ -25,6 +26,8 @@ const SLOW_LOOK_EVERY_MS = 600_000;
 const OPEN_MAX = 20;
 /** New proposals in one look: each costs a simulation. */
 const NEW_AT_ONCE = 4;
+/** Attempts in one turn of the event loop: about a millisecond. */
+const WATCHED_A_TURN = 256;
 const ACTOR = "headroom";
 const AGENT = "health";
 
@@ -83,22 +86,36 @@ export class RemedyService {
     const { driver, incidents } = this.#parts;
     if (incidents.fold.sequence < this.#firstSequence) return;
     await this.#tried(async () => {
-      const due = await driver.read((engine) => this.#lookAt(engine));
+      const attempts = await this.#watched();
+      const due = await driver.read((engine) => this.#lookAt(engine, attempts));
       for (const id of due.over) await this.#tried(() => this.#withdraw(id));
       for (const finding of due.fresh) await this.#tried(() => this.#propose(finding));
       for (const id of due.unsimulated) await this.#tried(() => this.#simulate(id));
     });
   }
 
-  #lookAt(engine: Engine): Due {
-    const { nowMs, incidents, telemetry } = this.#parts;
+  /** All attempts that can be watched, a portion in each turn of the event loop. */
+  async #watched(): Promise<readonly WatchedAttempt[]> {
+    const { driver, telemetry } = this.#parts;
+    const ids = await driver.read(({ state }) => [...state.attempts.keys()]);
+    const watched: WatchedAttempt[] = [];
+    for (let from = 0; from < ids.length; from += WATCHED_A_TURN) {
+      const portion = ids.slice(from, from + WATCHED_A_TURN);
+      const found = await driver.read(({ state }) => watchedAttempts(state, portion, (id) => telemetry.newest.get(id)));
+      watched.push(...found);
+      await setImmediate();
+    }
+    return watched;
+  }
+
+  #lookAt(engine: Engine, attempts: readonly WatchedAttempt[]): Due {
+    const { nowMs, incidents } = this.#parts;
     const atMs = nowMs();
     const facts = incidents.fold.incidents();
     if (atMs - this.#slowLookAtMs >= SLOW_LOOK_EVERY_MS) {
       this.#slowLookAtMs = atMs;
       this.#slow = slowFindings(engine, facts, atMs);
     }
-    const attempts = watchedAttempts(engine.state, (id) => telemetry.newest.get(id));
     const stalled = this.#stalls.look(attempts, atMs);
     this.#findings = [
       ...nodeFindings(facts, engine.state.nodes, atMs),

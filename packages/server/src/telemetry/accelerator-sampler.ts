@@ -3,16 +3,21 @@
  * telemetry store. The readings also give the utilization of running attempts, which is passed on like the attempts'
  * own reports.
  */
+import { setImmediate } from "node:timers/promises";
 import type { AttemptId } from "@headroom/model";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
 import type { NodeReadings } from "@headroom/protocol";
 import { AcceleratorReadings, acceleratorSample, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";
-import type { MeasuredAttempt, SubjectSample } from "@headroom/views";
+import type { SubjectSample } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 const READ_EVERY_MS = 15_000;
+/** Nodes in one turn of the event loop: about a millisecond with eight accelerators each. */
+const NODES_A_TURN = 32;
+/** Least time in ms between two measurements of an attempt by exporters. They are read every 15 s by default. */
+const MEASURED_EVERY_MS = 10_000;
 
 export interface AcceleratorSamplerOptions {
   readonly driver: Pick<Driver, "read" | "observe">;
@@ -30,6 +35,9 @@ export class AcceleratorSampler {
   readonly #timer: NodeJS.Timeout;
   /** The last logged problem of each node, so that a problem is logged once. */
   readonly #logged = new Map<string, string>();
+  /** Readings of exporters that wait to be taken, by node. */
+  readonly #exported = new Map<string, NodeReadings>();
+  #isTaking = false;
   #turn: Promise<void> | null = null;
   #isClosed = false;
 
@@ -58,45 +66,71 @@ export class AcceleratorSampler {
   }
 
   async #sample(): Promise<void> {
-    const { driver, executors, telemetry, nowMs } = this.#options;
+    const { executors, telemetry, nowMs } = this.#options;
     const read = await Promise.all(
       [...executors.values()].map(async (executor) => (await executor.readAccelerators?.()) ?? []),
     );
     const atMs = nowMs();
     const nodes = read.flat().map((node) => nodeAt(node, atMs));
-    if (this.#isClosed || nodes.length === 0) return;
-    for (const node of nodes) this.#logProblem(node);
-    const attempts = await driver.read((engine) => {
-      this.readings.record(nodes, engine);
-      return measuredAttempts(engine, this.readings, atMs);
-    });
-    telemetry.recordSubjects(nodes.flatMap((node) => samplesOf(node, atMs)));
-    this.#observe(attempts, atMs, telemetry);
-  }
-
-  #observe(attempts: readonly MeasuredAttempt[], atMs: number, { measured }: Pick<Telemetry, "measured">): void {
-    for (const { attemptId, report } of attempts) {
-      measured.set(attemptId, atMs + READINGS_FRESH_MS);
-      // A reading goes to the telemetry store and never waits in the inbox; the next one replaces it.
-      void this.#options.driver.observe({ kind: "utilizationReported", attemptId, ...report });
+    for (const portion of portionsOf(nodes)) {
+      if (this.#isClosed) return;
+      for (const node of portion) this.#logProblem(node);
+      await this.#measure(portion, () => false);
+      telemetry.recordSubjects(portion.flatMap((node) => samplesOf(node, atMs)));
+      await setImmediate();
     }
-    for (const [attemptId, untilMs] of measured) if (untilMs < atMs) measured.delete(attemptId);
+    for (const [attemptId, untilMs] of telemetry.measured) if (untilMs < atMs) telemetry.measured.delete(attemptId);
   }
 
-  /** Takes readings of exporters, for nodes that no tool of the control plane's own reads. */
-  async recordExported(nodes: readonly NodeReadings[]): Promise<void> {
+  /** Records readings of a few nodes, and reports the utilization of their attempts. */
+  async #measure(nodes: readonly NodeReadings[], isRecent: (attemptId: AttemptId) => boolean): Promise<void> {
     const { driver, telemetry, nowMs } = this.#options;
+    const { readings } = this;
     const atMs = nowMs();
-    const exported = nodes.filter(({ node }) => {
-      const { source, atMs: readAtMs } = this.readings.of(node);
-      return source === null || source === "exporter" || atMs - (readAtMs ?? 0) > READINGS_FRESH_MS;
-    });
-    if (this.#isClosed || exported.length === 0) return;
     const attempts = await driver.read((engine) => {
-      this.readings.record(exported, engine);
-      return measuredAttempts(engine, this.readings, atMs);
+      readings.record(nodes, engine);
+      return measuredAttempts(engine, { readings, nodes: nodes.map(({ node }) => node), nowMs: atMs, isRecent });
     });
-    this.#observe(attempts, atMs, telemetry);
+    for (const { attemptId, report } of attempts) {
+      telemetry.measured.set(attemptId, atMs + READINGS_FRESH_MS);
+      // A reading goes to the telemetry store and never waits in the inbox; the next one replaces it.
+      void driver.observe({ kind: "utilizationReported", attemptId, ...report });
+    }
+  }
+
+  /** Takes readings of exporters, for nodes that no tool of the control plane's own reads. Newer readings of a node replace waiting ones. */
+  async recordExported(nodes: readonly NodeReadings[]): Promise<void> {
+    const { telemetry, nowMs } = this.#options;
+    const atMs = nowMs();
+    for (const each of nodes) {
+      const { source, atMs: readAtMs } = this.readings.of(each.node);
+      if (source === null || source === "exporter" || atMs - (readAtMs ?? 0) > READINGS_FRESH_MS)
+        this.#exported.set(each.node, each);
+    }
+    if (this.#isTaking) return;
+    this.#isTaking = true;
+    // Exporters of a gang are read one after the other. The gang is measured by the first, not once for each of its nodes.
+    const isRecent = (attemptId: AttemptId): boolean => {
+      const agoMs = nowMs() - ((telemetry.measured.get(attemptId) ?? 0) - READINGS_FRESH_MS);
+      return agoMs >= 0 && agoMs < MEASURED_EVERY_MS;
+    };
+    try {
+      while (this.#exported.size > 0 && !this.#isClosed) {
+        const portion: NodeReadings[] = [];
+        for (const [node, read] of this.#exported) {
+          if (portion.length === NODES_A_TURN) break;
+          this.#exported.delete(node);
+          portion.push(read);
+        }
+        await this.#measure(portion, isRecent);
+        await setImmediate();
+      }
+    } catch (error) {
+      // The driver refuses reads while it closes.
+      if (!this.#isClosed) this.#options.log.warn(`readings of exporters were not taken: ${messageOf(error)}`);
+    } finally {
+      this.#isTaking = false;
+    }
   }
 
   #logProblem({ node, problem }: NodeReadings): void {
@@ -122,6 +156,10 @@ const nodeAt = ({ node, source, accelerators, problem }: ReadNode, atMs: number)
   problem,
   accelerators: [...accelerators],
 });
+
+function* portionsOf(nodes: readonly NodeReadings[]): Generator<readonly NodeReadings[]> {
+  for (let from = 0; from < nodes.length; from += NODES_A_TURN) yield nodes.slice(from, from + NODES_A_TURN);
+}
 
 const samplesOf = ({ node, accelerators }: NodeReadings, atMs: number): SubjectSample[] =>
   accelerators.map(({ index, fault: _fault, ...values }) => acceleratorSample(node, index, atMs, values));

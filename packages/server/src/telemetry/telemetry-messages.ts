@@ -3,7 +3,7 @@ import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@h
 import type { NodeReadings } from "@headroom/protocol";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
 import type { WriteOutcome } from "../metric-sources/written-readings.ts";
-import type { TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
+import type { TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { MetricsRange, NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
@@ -53,6 +53,7 @@ export type TelemetryRequest =
   /** Replaces the targets that are read. */
   | { readonly kind: "targets"; readonly plan: TargetPlan }
   | { readonly kind: "targetStates" }
+  | { readonly kind: "targetCounts" }
   /** The body of a remote write. */
   | { readonly kind: "write"; readonly body: Uint8Array }
   /** Where metrics and series are written to from now on. */
@@ -70,6 +71,7 @@ export interface TelemetryAnswer {
   readonly newest?: readonly (readonly [AttemptId, NewestReport])[];
   readonly bytes: number;
   readonly targets?: readonly TargetState[];
+  readonly targetCounts?: TargetCounts;
   /** `null`: nothing is written anywhere. */
   readonly remoteWrite?: RemoteWriteState | null;
   /** `damaged`: the body is no write request. `noSource`: no source takes what is written. */

@@ -41,6 +41,8 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       return {};
     case "targetStates":
       return { targets: schedule.states, remoteWrite: writer?.state ?? null };
+    case "targetCounts":
+      return { targetCounts: schedule.counts };
     case "write":
       return { write: schedule.write(request.body) };
     case "export":

@@ -13,7 +13,7 @@ import { NewestReports } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 import type { NodeReadings } from "@headroom/protocol";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
-import type { TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
+import type { TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
 import type { MeasuredUntil } from "./accelerator-sampler.ts";
@@ -124,6 +124,13 @@ export class Telemetry implements TelemetrySink {
     const answer = await this.#call({ kind: "targetStates" });
     if (answer?.targets === undefined) throw restarting();
     return { targets: answer.targets, remoteWrite: answer.remoteWrite ?? null };
+  }
+
+  /** Numbers of targets by source and state. Throws `overloaded` if the thread cannot be asked now. */
+  async targetCounts(): Promise<TargetCounts> {
+    const answer = await this.#call({ kind: "targetCounts" });
+    if (answer?.targetCounts === undefined) throw restarting();
+    return answer.targetCounts;
   }
 
   /** Number of reports that were not stored because too many waited or the thread had ended. */

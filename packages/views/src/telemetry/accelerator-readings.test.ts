@@ -45,7 +45,9 @@ describe("readings of accelerators", () => {
       [node(places[0] ?? "", 900, 40), node(places[1] ?? "", 500, 0), ...rest.map((each) => node(each, 100, null))],
       fleet.engine,
     );
-    expect(measuredAttempts(fleet.engine, readings, 1_000)).toEqual([
+    const nodes = ["n0", "n1", "n2"];
+    const at = (nowMs: number) => ({ readings, nodes, nowMs, isRecent: () => false });
+    expect(measuredAttempts(fleet.engine, at(1_000))).toEqual([
       {
         attemptId: gang,
         report: {
@@ -57,7 +59,11 @@ describe("readings of accelerators", () => {
         },
       },
     ]);
-    expect(measuredAttempts(fleet.engine, readings, 1_000 + READINGS_FRESH_MS + 1)).toEqual([]);
+    expect(measuredAttempts(fleet.engine, at(1_000 + READINGS_FRESH_MS + 1))).toEqual([]);
+    // A gang is measured whole when one of its nodes is read, and once in a while.
+    const [one] = places;
+    expect(measuredAttempts(fleet.engine, { ...at(1_000), nodes: [one ?? ""] })).toHaveLength(1);
+    expect(measuredAttempts(fleet.engine, { ...at(1_000), isRecent: (id) => id === gang })).toEqual([]);
   });
 
   it("leave out work that shares an accelerator", () => {
@@ -65,7 +71,8 @@ describe("readings of accelerators", () => {
     running(fleet, "half", { accelerators: 1, shareMilli: 500 });
     const readings = new AcceleratorReadings();
     readings.record([node("n0", 900)], fleet.engine);
-    expect(measuredAttempts(fleet.engine, readings, 1_000)).toEqual([]);
+    const measured = measuredAttempts(fleet.engine, { readings, nodes: ["n0"], nowMs: 1_000, isRecent: () => false });
+    expect(measured).toEqual([]);
   });
 
   it("are paged in the order of the nodes, with a line for those that were never read", () => {

@@ -69,24 +69,33 @@ export interface MeasuredAttempt {
   readonly report: UtilizationReport;
 }
 
+/** The nodes whose attempts are measured. */
+export interface MeasuredNodes {
+  readonly readings: AcceleratorReadings;
+  readonly nodes: readonly string[];
+  readonly nowMs: number;
+  /** Whether this attempt is left out, because it was measured a moment ago. */
+  isRecent(attemptId: AttemptId): boolean;
+}
+
 /**
- * Utilization of running attempts, measured on their accelerators. An attempt is left out if the utilization of one of
- * its accelerators is unknown, or if it holds a part of an accelerator: the reading of a card does not distinguish its
+ * Utilization of the running attempts on some nodes, measured on all their accelerators. An attempt is left out if the utilization
+ * of one of its accelerators is unknown, or if it holds a part of an accelerator: the reading of a card does not distinguish its
  * users.
  */
 export function measuredAttempts(
   engine: Engine,
-  readings: AcceleratorReadings,
-  nowMs: number,
+  { readings, nodes, nowMs, isRecent }: MeasuredNodes,
 ): readonly MeasuredAttempt[] {
   const { state } = engine;
   const measured = new Map<AttemptId, MeasuredAttempt>();
-  for (const { node, accelerators } of readings.all) {
-    if (accelerators.length === 0) continue;
+  for (const node of nodes) {
+    if (readings.of(node).accelerators.length === 0) continue;
     for (const attemptId of nodeUse(engine, node as NodeId).attempts) {
+      if (measured.has(attemptId) || isRecent(attemptId)) continue;
       const attempt = state.attempts.get(attemptId);
       const gang = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec.gang;
-      if (attempt === undefined || gang === undefined || measured.has(attemptId)) continue;
+      if (attempt === undefined || gang === undefined) continue;
       const report = reportOf(attempt, gang, { readings, nowMs });
       if (report !== null) measured.set(attemptId, { attemptId, report });
     }
