@@ -148,6 +148,7 @@ export const restrictedFiles: Readonly<Record<string, readonly string[]>> = {
 export const internalExports: Readonly<Record<string, readonly string[]>> = {
   "@headroom/engine/internals": ["explain", "engine-oracle"],
   "@headroom/engine/testing": [],
+  "@headroom/executors/testing": [],
   "@headroom/journal/internals": ["journal"],
   "@headroom/stores/testing": [],
 };

@@ -62,6 +62,17 @@ describe("headroom artifact", () => {
     expect(await run("model", "alias", "chat", "candidate", "--remove")).toBe("model:chat@candidate is removed");
   });
 
+  it("pushes no bytes of a data rule to a registry that does not admit it", async () => {
+    expect(await run("dataset", "register", "scans", file("text.txt"), "--rule", "medical")).toBe(
+      "dataset:scans@1 is registered",
+    );
+    const push = ["dataset", "push", "127.0.0.1:9/scans:1", "scans@1"];
+    expect(await run(...push)).toMatch(/^1 .*has the data rule medical, and the registry is no declared store/);
+    const declared = ["store", "add", "oci", "reg", "--setting", "registry=127.0.0.1:9"];
+    expect(await run(...declared)).toContain("reg");
+    expect(await run(...push)).toMatch(/^1 .*is the store reg, which does not admit it/);
+  });
+
   it("says what is wrong with names and options", async () => {
     expect(await run("artifact", "show", "chat")).toMatch(/^2 .*names no kind\. Write model:chat/);
     expect(await run("model", "show", "dataset:text")).toMatch(/^2 .*is no model/);

@@ -46,6 +46,7 @@ export async function pushArtifact(
   const registry = await registryOf(context, reference, options);
   const client = await context.connect();
   const version = await client.getArtifactVersion(notationOf({ kind, name }));
+  await refuseRule(client, version, ociUri(reference));
   const progress = new ProgressLine(context.terminal.stderr);
   const model = {
     at: localCopy(context, version, options.from),
@@ -69,6 +70,21 @@ export async function pushArtifact(
       `${pushed.files} files, ${bytesText(pushed.bytes)}, of which ${bytesText(pushed.sentBytes)} were sent`,
     );
   return exitCode.ok;
+}
+
+/** Bytes with a data rule go only to a declared store that admits the rule. Checked before any byte is sent. */
+async function refuseRule(client: HeadroomClient, { ref, rule }: ArtifactVersion, uri: string): Promise<void> {
+  if (rule === undefined) return;
+  const [store] = (await client.stores()).items
+    .filter(({ place }) => uri.startsWith(place))
+    .toSorted((left, right) => right.place.length - left.place.length);
+  const rules = store?.settings["rules"];
+  if (Array.isArray(rules) && rules.includes(rule)) return;
+  const lacks = store === undefined ? "is no declared store" : `is the store ${store.name}, which does not admit it`;
+  throw new CliError(
+    `${printable(ref)} has the data rule ${printable(rule)}, and the registry ${lacks}. Push to a registry that is declared with the rule (headroom store add oci … --setting 'rules=["${printable(rule)}"]').`,
+    exitCode.failed,
+  );
 }
 
 /** The bytes are verified: they had the digest of the version when they were read, and the registry compared each blob. */

@@ -23,6 +23,8 @@ const REMOVAL_MS = 30_000;
 
 type Reported = Signal & { readonly kind: "checkpointReported" };
 
+type Drained = Pick<LaunchRecord, "drain" | "workloadId" | "workingDir" | "checkpointDir">;
+
 interface DrainSetup {
   readonly outputs: Pick<OutputUpload, "put" | "remove">;
   readonly dir: string;
@@ -50,7 +52,7 @@ export class CheckpointDrain {
   }
 
   /** A worker has reported a checkpoint. One that is known already changes nothing. */
-  offer({ drain: to, workloadId, workingDir, checkpointDir }: LaunchRecord, reported: Reported): void {
+  offer({ drain: to, workloadId, workingDir, checkpointDir }: Drained, reported: Reported): void {
     const { attemptId, step, path: at, metrics } = reported;
     if (to === undefined || this.#closing.signal.aborted || this.#notes.has(reported)) return;
     const fault = pathFault(at, checkpointDir);
@@ -90,14 +92,20 @@ export class CheckpointDrain {
     if (this.#running.has(attemptId)) return;
     const running = this.#drainAll(attemptId)
       .catch((error: unknown) => this.#setup.onProblem(`Checkpoints of ${attemptId}: ${messageOf(error)}`))
-      .finally(() => this.#running.delete(attemptId));
+      .finally(() => {
+        if (this.#running.get(attemptId) === running) this.#running.delete(attemptId);
+      });
     this.#running.set(attemptId, running);
   }
 
   async #drainAll(attemptId: AttemptId): Promise<void> {
     for (;;) {
       const next = this.#notes.of(attemptId).find(({ report }) => report === undefined);
-      if (next === undefined || this.#closing.signal.aborted) return;
+      if (next === undefined || this.#closing.signal.aborted) {
+        // At once: a checkpoint that is offered before this call has settled needs a call of its own.
+        this.#running.delete(attemptId);
+        return;
+      }
       await this.#drain(next);
     }
   }

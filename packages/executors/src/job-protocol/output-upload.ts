@@ -94,6 +94,8 @@ export class OutputUpload {
     const { store, turns } = await this.#stores.open(declaration);
     await this.#clear(to.store, store);
     const uri = `${rootOf(declaration)}${within}`;
+    const around = this.#stores.placeOf(uri)?.declaration.name;
+    if (around !== to.store) throw otherStore(uri, around);
     const key = `${prefixOf(declaration)}${within}`;
     let sent = 0;
     const onBytes = (more: number): void => void (sent += more);
@@ -155,6 +157,13 @@ interface UploadedContent {
   readonly digest: string;
   readonly bytes: number;
 }
+
+/** A store within the store has rights and rules of its own. */
+const otherStore = (uri: string, name: string | undefined): OperationalError =>
+  new OperationalError(
+    "ruleForbids",
+    `${uri} lies in the store ${name ?? "of nobody"}. Name that store, or one that contains no other.`,
+  );
 
 const unreadable = (target: string): OperationalError =>
   new OperationalError(

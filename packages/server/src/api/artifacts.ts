@@ -76,8 +76,8 @@ export async function changeArtifact(
 }
 
 /** A further place must admit the rule that the version has. A version without a rule cannot get one afterwards. */
-function checkPlace(
-  plane: ControlPlane,
+export function checkPlace(
+  plane: Pick<ControlPlane, "storeService">,
   state: ReadonlyState,
   name: ArtifactName,
   { number, place, removed }: ArtifactChange & { readonly kind: "place" },

@@ -2,8 +2,9 @@
 import { DEFAULT_TEAM, notAChoice, refuse } from "@headroom/protocol";
 import type { ProblemError, WorkloadSpec } from "@headroom/protocol";
 import type { Store, StoreCacheList, StoreList, StoreRemoved, StoreDeclared } from "@headroom/protocol";
+import type { ReadonlyState } from "@headroom/engine";
 import type { ArtifactContent, ArtifactName } from "@headroom/model";
-import { contentRule, mayWrite, readingRefusal, readStore, rootOf, storeConflict } from "@headroom/stores";
+import { contentRule, mayWrite, outsideOf, readingRefusal, readStore, rootOf, storeConflict } from "@headroom/stores";
 import type { PlaceDeclaration, StoreDeclaration } from "@headroom/stores";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -81,8 +82,44 @@ function writingRefusal(
     : null;
 }
 
+/** A removal that leaves bytes with rules to a store around them which has other rules. `null`: none does. */
+export function exposedBy(known: readonly StoreDeclaration[], name: string): string | null {
+  const removed = known.find((each) => each.name === name);
+  if (removed === undefined || removed.type === "local") return null;
+  const [around] = known
+    .filter((each) => each.type !== "local" && each !== removed && rootOf(removed).startsWith(rootOf(each)))
+    .toSorted((left, right) => rootOf(right).length - rootOf(left).length);
+  if (around === undefined || around.type === "local") return null;
+  const lost = removed.rules.filter((rule) => !around.rules.includes(rule));
+  if (lost.length === 0) return null;
+  return `The bytes of the store ${name} would belong to the store ${around.name} around it, which lacks the rules ${lost.join(", ")}. Remove ${around.name} first, or add the rules to it.`;
+}
+
+/** Versions that a refused declaration names. */
+const VERSIONS_LISTED_MAX = 3;
+
+/** A declaration that leaves bytes of a rule in a store which does not admit it, or no longer does. `null`: none. */
+export function bytesOutside(
+  state: Pick<ReadonlyState, "artifactVersions">,
+  known: readonly StoreDeclaration[],
+  added: StoreDeclaration,
+): string | null {
+  const others = known.filter(({ name }) => name !== added.name);
+  const after = [...others, added].filter((each) => each.type !== "local");
+  const found: string[] = [];
+  for (const { id, rule, places } of state.artifactVersions.values()) {
+    if (rule === undefined) continue;
+    const uris = places.filter(({ state: at }) => at !== "missing").map(({ uri }) => uri);
+    const outside = uris.filter((uri) => uri.startsWith(rootOf(added)) && outsideOf(after, [uri], rule) !== null);
+    if (outside.length > 0) found.push(`${id} (${rule})`);
+  }
+  if (found.length === 0) return null;
+  const more = found.length > VERSIONS_LISTED_MAX ? ` and ${found.length - VERSIONS_LISTED_MAX} more` : "";
+  return `The store ${added.name} would hold versions whose data rules it does not admit: ${found.slice(0, VERSIONS_LISTED_MAX).join(", ")}${more}. Add the rules to its rules, or delete these versions first.`;
+}
+
 export async function declareStore(
-  { storeService, log }: ControlPlane,
+  { storeService, driver, log }: ControlPlane,
   call: Call<"declareStore">,
 ): Promise<StoreDeclared> {
   const { name } = call.params;
@@ -98,6 +135,8 @@ export async function declareStore(
     throw refuse("tooManyStores", `${known.length} stores are declared, and ${STORES_MAX} are possible.`);
   const conflict = storeConflict(known, reading.declaration) ?? storeService.stateConflict(reading.declaration);
   if (conflict !== null) throw refuse("storeConflict", conflict);
+  const outside = await driver.read(({ state }) => bytesOutside(state, known, reading.declaration));
+  if (outside !== null) throw refuse("storeConflict", outside);
   const action = storeService.declare(reading.declaration);
   log.info(`The store ${name} is ${action} by ${call.actor ?? "an unknown user"}.`);
   return { name, action };
@@ -108,7 +147,7 @@ export async function declareStore(
  * that would take the bytes out of those of their store.
  */
 export function ruleOfVersion(
-  { storeService }: ControlPlane,
+  { storeService }: Pick<ControlPlane, "storeService">,
   artifact: ArtifactName & Pick<ArtifactContent, "places" | "rule">,
 ): string | undefined {
   const places = storeService.list().filter((each) => each.type !== "local");
@@ -125,6 +164,8 @@ export async function removeStore(
   call: Call<"removeStore">,
 ): Promise<StoreRemoved> {
   const { name } = call.params;
+  const exposed = exposedBy(storeService.list(), name);
+  if (exposed !== null) throw refuse("storeConflict", exposed);
   if (!storeService.remove(name))
     throw refuse("unknownStore", `No store ${name} is declared. List them: headroom store list`);
   log.info(`The store ${name} is removed by ${call.actor ?? "an unknown user"}.`);

@@ -147,13 +147,15 @@ describe("stores", () => {
   it("do not give data with a rule to work without it", async () => {
     server.objects.set("secret/v1", Buffer.from("names"));
     const rule = "restricted";
-    await live.client.registerArtifact({
-      ...version,
-      kind: "dataset",
-      name: "names",
-      rule,
-      places: [place("secret/v1")],
-    });
+    const names = { ...version, kind: "dataset" as const, name: "names", rule, places: [place("secret/v1")] };
+    await expect(live.client.registerArtifact(names)).rejects.toThrow("the store lake admits no data rule");
+    const inner = { ...settings(), prefix: "secret/" };
+    await live.client.declareStore("secret", { type: "s3", settings: { ...inner, rules: [rule] } });
+    await live.client.registerArtifact(names);
+    await expect(live.client.declareStore("secret", { type: "s3", settings: inner })).rejects.toThrow(
+      "would hold versions whose data rules it does not admit: dataset:default/names@1 (restricted)",
+    );
+    await expect(live.client.removeStore("secret")).rejects.toThrow("which lacks the rules restricted");
     expect(await run({ name: "unruled", run: "true", data: { inputs: ["dataset:names"] } })).toMatchObject({
       phase: "failed",
       detail: expect.stringContaining("Set data.rule: restricted in the workload"),

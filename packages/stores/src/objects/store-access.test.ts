@@ -42,6 +42,7 @@ it.each([
   ["s3://lake/raw/secret/x", { team: "ops", rule: "restricted" }, null],
   ["s3://lake/raw2", { team: "research" }, null],
   ["s3://open/x", { team: "any", rule: "c" }, "data with rules (a, b), and the workload has the rule c"],
+  ["s3://open/x", { team: "any", rule: "a" }, "a URI does not say which one its bytes have"],
   // Uploaded artifacts are read by the name of a version of theirs.
   ["s3://lake/artifacts/model/research/chat/12", { team: "research" }, "Name the version"],
   ["s3://lake/artifacts", { team: "research" }, "Name the version"],
@@ -73,7 +74,8 @@ it.each([
   ["s3://lake/raw/secret/x", "ops", undefined, { rule: "restricted" }],
   ["s3://lake/raw", "ops", undefined, { message: expect.stringContaining("contains the store inner") }],
   ["s3://lake/x", "research", undefined, { rule: undefined }],
-  ["s3://lake/x", "research", "own rule", { rule: "own rule" }],
+  ["s3://lake/x", "research", "own", { message: expect.stringContaining("admits no data rule, and the version has") }],
+  ["s3://elsewhere/x", "research", "own", { rule: "own" }],
   ["s3://lake/x", "default", undefined, { message: expect.stringContaining("not open to the team default") }],
   ["s3://open/x", "any", undefined, { message: expect.stringContaining("State the rule") }],
   ["s3://open/x", "any", "b", { rule: "b" }],

@@ -46,7 +46,10 @@ function storeRefusal(
     return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
   // Bytes without a rule of their own have those of their store.
   if (isList || version?.rule !== undefined || store.rules.length === 0) return null;
-  if (rule !== undefined && store.rules.includes(rule)) return null;
+  if (rule !== undefined && store.rules.includes(rule)) {
+    if (store.rules.length === 1) return null;
+    return `The store ${store.name} has data with the rules ${store.rules.join(", ")}, and a URI does not say which one its bytes have. Register them with their rule and name the version, or declare a store for the part that has the rule ${rule}.`;
+  }
   const has = rule === undefined ? "none" : `the rule ${rule}`;
   return `The store ${store.name} has data with rules (${store.rules.join(", ")}), and the workload has ${has}. Set data.rule, or register the bytes with their rule and name the version.`;
 }
@@ -75,14 +78,24 @@ export function contentRule(
     const key = uri.slice(rootOf(store).length);
     if (isUploaded(key) && !isUploadOf(key, owner))
       return refused(`${uri}: the store ${name} has an uploaded artifact of another name there`);
-    if (rules.length === 0) continue;
     if (found === undefined && rules.length > 1)
       return refused(`${uri}: the store ${name} has data with the rules ${rules.join(", ")}. State the rule`);
     found ??= rules[0];
-    if (found !== undefined && !rules.includes(found))
-      return refused(`${uri}: the store ${name} admits ${rules.join(", ")}, and the version has the rule ${found}`);
   }
-  return { kind: "rule", rule: found };
+  if (found === undefined) return { kind: "rule", rule: undefined };
+  const outside = outsideOf(places, uris, found);
+  return outside === null ? { kind: "rule", rule: found } : refused(outside);
+}
+
+/** The first place that is in a store which does not admit the rule; `null`: each is where the rule allows, or in no store. */
+export function outsideOf(places: readonly PlaceDeclaration[], uris: readonly string[], rule: string): string | null {
+  for (const uri of uris) {
+    const store = storeAround(places, uri);
+    if (store === null || store.rules.includes(rule)) continue;
+    const admitted = store.rules.length === 0 ? "no data rule" : store.rules.join(", ");
+    return `${uri}: the store ${store.name} admits ${admitted}, and the version has the rule ${rule}`;
+  }
+  return null;
 }
 
 const refused = (message: string): ContentRule => ({ kind: "refused", message });
