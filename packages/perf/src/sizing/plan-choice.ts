@@ -5,7 +5,7 @@ import { acceleratorCountOf, type ParallelPlan, type TrainingJob } from "../trai
 import { planProblems } from "../training/feasibility.ts";
 import { estimateMemory, fitVerdict } from "../training/memory.ts";
 import { leastNeed, type MemoryNeed } from "../training/search/best.ts";
-import { advise, nearestCountBelow, smallestThatFits } from "../training/search/nearest.ts";
+import { advise, couldHold, nearestCountBelow, smallestThatFits } from "../training/search/nearest.ts";
 import { findOrdinaryPlan, ordinaryPlan, planChoices, type PlanChoiceName } from "../training/search/ordinary.ts";
 import { wholeSpace } from "../training/search/space.ts";
 import { describePlan, problemText } from "./plan-text.ts";
@@ -202,6 +202,7 @@ function nearestCountAbove(setting: TrainingSetting, bound: number | undefined):
   for (let tried = 0; tried < COUNTS_TRIED_MAX; tried++) {
     count = count < 2 * perNode ? count + 1 : (Math.floor(count / perNode) + 1) * perNode;
     if (count >= last) return bound;
+    if (!couldHold(job, node.accelerator, count)) continue;
     const nodeCount = Math.ceil(count / perNode);
     const larger = { ...system, cluster: { ...system.cluster, nodeCount } };
     if (hasAnswer({ ...setting, system: larger, question: { ...question, acceleratorCount: count } }, job))

@@ -1,5 +1,14 @@
+import type { Accelerator } from "../../catalogue/accelerator.ts";
+import { parameterCounts } from "../../catalogue/model.ts";
 import { planProblems } from "../feasibility.ts";
-import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
+import {
+  acceleratorCountOf,
+  acceleratorOf,
+  leanerPrecisions,
+  type ParallelPlan,
+  type TrainingJob,
+  type TrainingSystem,
+} from "../job.ts";
 import { estimateMemory, fitVerdict } from "../memory.ts";
 import { findBestPlan } from "./best.ts";
 import {
@@ -82,6 +91,8 @@ export interface PlanAdvice {
 }
 
 const doublingMax = 14;
+/** Margin for pipelines, whose stages are counted as fractions of the model. */
+const HELD_SHARE_MIN = 0.9;
 
 export function advise(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): PlanAdvice {
   const problems = planProblems(job, plan, system);
@@ -98,11 +109,21 @@ export function smallestThatFits(job: TrainingJob, system: TrainingSystem): numb
   const { cluster } = system;
   for (let doubling = 1; doubling <= doublingMax; doubling += 1) {
     const larger = { ...system, cluster: { ...cluster, nodeCount: cluster.nodeCount * 2 ** doubling } };
-    if (findBestPlan(job, larger).kind === "found") {
-      return larger.cluster.nodeCount * cluster.node.acceleratorCount;
-    }
+    const count = larger.cluster.nodeCount * cluster.node.acceleratorCount;
+    if (couldHold(job, acceleratorOf(system), count) && findBestPlan(job, larger).kind === "found") return count;
   }
   return undefined;
+}
+
+/**
+ * False only if no plan fits on so many accelerators, in any precision that is tried: together they cannot even hold the
+ * optimizer's state, or the frozen weights of adapters. Much cheaper than a search.
+ */
+export function couldHold(job: TrainingJob, { memoryGib }: Accelerator, count: number): boolean {
+  const { weightBytes, optimizerBytes } = job.precision;
+  const leanest = Math.min(...leanerPrecisions(job.precision).map((each) => each.optimizerBytes), optimizerBytes);
+  const bytes = job.method.kind === "lora" ? weightBytes : leanest;
+  return HELD_SHARE_MIN * bytes * parameterCounts(job.model).total <= count * memoryGib * 2 ** 30;
 }
 
 /**
