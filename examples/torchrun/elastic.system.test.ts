@@ -14,6 +14,7 @@ import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
 import { headroom } from "../../packages/cli/src/testing/recorded-terminal.ts";
 import { startProgram } from "../../packages/cli/src/testing/running-program.ts";
 import type { RunningProgram } from "../../packages/cli/src/testing/running-program.ts";
+import { isTurnOf } from "../../tools/testing/rotating.ts";
 
 const addresses = new Set(Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)));
 /** torchrun's agents reach each other by the name of the machine. */
@@ -144,7 +145,7 @@ async function apply(...documents: readonly string[]): Promise<void> {
 
 const untilFile = (name: string): string => `run: "until [ -e ${path.join(home, name)} ]; do sleep 0.1; done"`;
 
-describe.skipIf(missing !== null)("the elastic torchrun example", () => {
+describe.skipIf(missing !== null || !isTurnOf("elastic torchrun"))("the elastic torchrun example", () => {
   it("starts at its least, grows when others end, outlives the control plane, shrinks for a guarantee, and learns on", async () => {
     plane = await start();
     await apply(

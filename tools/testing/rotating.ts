@@ -108,8 +108,8 @@ const turns = [
   ["quickstart", "remediations"],
   ["installed in a folder", "first answer", "foreign jobs", "submitters", "staging on Slurm"],
   ["tour", "rollouts"],
-  ["bursts", "monitoring", "drains"],
-  ["installed in a container", "adoption"],
+  ["bursts", "monitoring", "drains", "console demo"],
+  ["installed in a container", "adoption", "elastic torchrun"],
   ["Kubernetes"],
 ] as const;
 

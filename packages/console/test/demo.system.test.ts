@@ -3,10 +3,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isTurnOf } from "../../../tools/testing/rotating.ts";
 import { buildConsole, chromiumPath, consoleDir, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-describe.skipIf(chromiumPath === null)("the demo", () => {
+describe.skipIf(chromiumPath === null || !isTurnOf("console demo"))("the demo", () => {
   let server: StaticServer;
   let browser: OpenBrowser;
 

@@ -13,6 +13,8 @@ const files = historyFiles();
 const eventsOf = (groups: readonly JournalGroup[]): readonly Event[] =>
   groups.flatMap(({ text }) => JSON.parse(text) as readonly Event[]);
 
+const life = recordLife();
+
 describe("recorded journals", () => {
   it.each(files)("$name gives the state that it gave", ({ name, groups }) => {
     const engine = createEngine();
@@ -53,7 +55,7 @@ describe("recorded journals", () => {
   });
 
   it("are made by a life that gives the same bytes whenever it is recorded", () => {
-    const { groups, digest } = recordLife();
+    const { groups, digest } = life;
     const again = recordLife();
     expect(again.digest).toBe(digest);
     expect(again.groups.map(({ text, chain }) => [text, chain])).toEqual(
@@ -63,7 +65,7 @@ describe("recorded journals", () => {
 });
 
 describe("a journal that cannot be read", () => {
-  const { groups } = recordLife();
+  const { groups } = life;
   const refusal = (damaged: readonly JournalGroup[]) => () => replayEngine(createEngine(), damaged);
   /** Replaces the text of the first group, with a correct chain. */
   const withText = (text: string, count = 1): readonly JournalGroup[] => {

@@ -15,7 +15,7 @@ import { everyChange, smallerThan } from "./smaller.ts";
 const SIZE = 2200;
 /** Every kind of change occurs in one case of twenty. */
 const CASES_OF_EACH_KIND = 100;
-const { seeds, share, least } = sliceOf({ size: SIZE });
+const { seeds, share, least } = sliceOf({ size: SIZE, parts: 37 });
 
 function* cases(): Generator<PendingCase> {
   for (const seed of seeds) {

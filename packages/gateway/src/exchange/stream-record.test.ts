@@ -28,7 +28,7 @@ function event(delta: object): string {
 describe("what an idle stream keeps", () => {
   it("is its text, and neither its events nor the buffers in which they arrived", () => {
     const budget = new MemoryBudget(1 << 24);
-    const streams = 200;
+    const streams = 50;
     const records = Array.from({ length: streams }, () => new StreamRecord(budget));
     const held = bytesHeldBy(() => {
       for (let count = 0; count < 1000; count++) {
