@@ -23,9 +23,16 @@ export interface EndpointSample {
   /** Mean time to the first token in ms of the requests that got it since the last tick; NaN if there is none. */
   readonly ttftMs: number;
   /** Latencies of the requests that ended in the last minute; `null`: there are none. */
-  latencies?(): { readonly ttft: LatencyQuantiles; readonly tpot: LatencyQuantiles } | null;
+  latencies?(): RecentLatencies | null;
   /** Time in ms that the last starts of a replica took. */
   readonly coldStartMs: number;
+}
+
+export interface RecentLatencies {
+  readonly ttft: LatencyQuantiles;
+  readonly tpot: LatencyQuantiles;
+  /** Time in ms to the first token for each prompt token, below which a tenth of the requests were. */
+  readonly promptTokenMs: number;
 }
 
 export interface LatencyQuantiles {

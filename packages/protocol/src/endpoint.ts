@@ -28,6 +28,21 @@ export const latencies = z
   })
   .meta({ id: "Latencies", description: "Quantiles over the requests of the last minute." });
 
+const tokenCounts = z
+  .strictObject({
+    prompt: requestCount.meta({
+      description:
+        "Prompt tokens of the requests that were sent to replicas since the start of the gateway, estimated from their bytes, without those that the router expects in a cache.",
+    }),
+    output: requestCount.meta({ description: "Output tokens of the requests that were completed since then." }),
+    ended: requestCount.meta({ description: "Number of these requests." }),
+    promptTokenMs: amount.nullable().meta({
+      description:
+        "Time to the first token for each prompt token that was in no cache, which a tenth of the last minute's requests did not exceed; null: no request.",
+    }),
+  })
+  .meta({ id: "TokenCounts", description: "Tokens of an endpoint's requests, as a gateway counts them." });
+
 /**
  * The load of an endpoint as one gateway sees it. `requests` counts from the start of the gateway, so that a lost report
  * loses nothing.
@@ -50,6 +65,9 @@ export const loadReport = z
     kvUsage: z.number().min(0).max(1).nullable().meta({ description: "Highest used share of a KV cache." }),
     ttft: latencies.nullable().meta({ description: "Time to the first token; null: no request." }),
     tpot: latencies.nullable().meta({ description: "Time per output token after the first; null: no request." }),
+    tokens: tokenCounts
+      .optional()
+      .meta({ description: "Tokens of the requests; absent: the gateway is of an earlier release." }),
     replicas: z
       .array(z.strictObject({ address: z.string().max(300), requests: requestCount }))
       .max(REPORTED_REPLICAS_MAX)

@@ -104,3 +104,20 @@ it("adds the requests that left over gateways", () => {
     spentNanoUsd: 14,
   });
 });
+
+it("counts tokens of all gateways, part of a long silence, and none where a gateway reports none", () => {
+  const reports = new LoadReports();
+  const tokens = { prompt: 5_000, output: 100, ended: 4, promptTokenMs: 0.2 };
+  reports.take("w1", report({ requests: 10, tokens }), 0);
+  reports.take("w1", report({ gateway: "b", tokens: { ...tokens, promptTokenMs: null } }), 0);
+  reports.take("w1", report({ requests: 40, tokens: { ...tokens, prompt: 8_000, ended: 6 } }), 15_000);
+  expect(reports.load("w1", 15_000)).toMatchObject({
+    arrived: 30,
+    newestAtMs: 15_000,
+    tokens: { prompt: 3_000, output: 0, ended: 2, promptTokenMs: 0.2 },
+  });
+  reports.take("w1", report({ requests: 140, tokens: { ...tokens, prompt: 18_000 } }), 135_000);
+  expect(reports.load("w1", 135_000)).toMatchObject({ arrived: 80, tokens: { prompt: 8_000 } });
+  reports.take("w1", report({ gateway: "old" }), 135_000);
+  expect(reports.load("w1", 135_000)?.tokens).toBeNull();
+});

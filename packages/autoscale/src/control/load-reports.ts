@@ -3,14 +3,15 @@
  * a restart nothing is known until gateways report again, which they do within seconds.
  */
 import type { EndpointLoad, LoadReport, OverflowReading } from "@headroom/protocol";
+import type { TokenReading } from "../targets/load-reading.ts";
 
 /** A gateway that did not report for this time is silent. Gateways report every second, or every five if nothing changes. */
 export const SILENT_AFTER_MS = 20_000;
 /** A silent gateway is forgotten after this time: it was removed, or its machine is gone. The last reading is kept. */
 const FORGOTTEN_AFTER_MS = 120_000;
 const RATE_WINDOW_MS = 15_000;
-/** Requests of a longer time between two reports are no load of now: the longest interval of reports, and a late one. */
-const COUNTED_WITHIN_MS = 12_000;
+/** Requests of a longer time between two reports count in part: all of them at once would be no load of now. */
+const COUNTED_MS = 60_000;
 const GATEWAYS_MAX = 64;
 const ENDPOINTS_MAX = 1_000;
 
@@ -26,8 +27,9 @@ interface GatewayReading {
 interface Readings {
   /** By id and start of the gateway. */
   readonly gateways: Map<string, GatewayReading>;
-  /** Requests that gateways sent to replicas since their first reports. */
+  /** Requests that gateways sent to replicas since their first reports, and tokens. */
   sent: number;
+  readonly tokens: { prompt: number; output: number; ended: number };
   /** Time of the last report for which there was no room. */
   refusedAtMs: number;
 }
@@ -37,6 +39,9 @@ export interface TotalLoad extends EndpointLoad {
   readonly idleMs: number;
   /** Requests that arrived since the first report, those included that wait for a first replica. */
   readonly arrived: number;
+  /** Tokens since the first report; `null`: a gateway does not report them. */
+  readonly tokens: TokenReading | null;
+  readonly newestAtMs: number;
 }
 
 export class LoadReports {
@@ -46,7 +51,7 @@ export class LoadReports {
   take(workloadId: string, report: LoadReport, nowMs: number): void {
     const known = this.#endpoints.get(workloadId);
     if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) return;
-    const readings = known ?? { gateways: new Map<string, GatewayReading>(), sent: 0, refusedAtMs: -Infinity };
+    const readings = known ?? newReadings();
     this.#endpoints.set(workloadId, readings);
     const { gateways } = readings;
     const key = `${report.gateway} ${report.startedAtMs}`;
@@ -56,8 +61,7 @@ export class LoadReports {
       readings.refusedAtMs = nowMs;
       return;
     }
-    if (before !== undefined && nowMs - before.atMs <= COUNTED_WITHIN_MS)
-      readings.sent += Math.max(0, report.requests - before.report.requests);
+    if (before !== undefined) count(readings, before.report, report, Math.min(1, COUNTED_MS / (nowMs - before.atMs)));
     gateways.set(key, { report, atMs: nowMs, counts: countsAfter(before, report, nowMs), isShared });
   }
 
@@ -72,7 +76,7 @@ export class LoadReports {
 
   /** `null`: no gateway ever reported. */
   load(workloadId: string, nowMs: number): TotalLoad | null {
-    const { gateways, refusedAtMs, sent } = this.#endpoints.get(workloadId) ?? nothingKnown;
+    const { gateways, refusedAtMs, sent, tokens } = this.#endpoints.get(workloadId) ?? newReadings();
     const all = [...gateways.values()];
     const refused = nowMs - refusedAtMs <= SILENT_AFTER_MS ? 1 : 0;
     const fresh = all.filter(({ atMs }) => nowMs - atMs <= SILENT_AFTER_MS);
@@ -93,6 +97,10 @@ export class LoadReports {
       ttft: worst(reports.map(({ ttft }) => ttft)),
       tpot: worst(reports.map(({ tpot }) => tpot)),
       arrived: sent + sum(reports.map(({ held }) => held)),
+      tokens: reports.some((report) => report.tokens === undefined)
+        ? null
+        : { ...tokens, promptTokenMs: least(reports.map((report) => report.tokens?.promptTokenMs ?? null)) },
+      newestAtMs: Math.max(...shown.map(({ atMs }) => atMs)),
       idleMs: Math.min(...shown.map(({ report, atMs }) => report.idleMs + nowMs - atMs)),
     };
   }
@@ -125,7 +133,26 @@ export class LoadReports {
   }
 }
 
-const nothingKnown: Readings = { gateways: new Map(), sent: 0, refusedAtMs: -Infinity };
+const newReadings = (): Readings => ({
+  gateways: new Map(),
+  sent: 0,
+  tokens: { prompt: 0, output: 0, ended: 0 },
+  refusedAtMs: -Infinity,
+});
+
+/** Adds what came between two reports of a gateway. A count that went back begins again, and adds nothing. */
+function count(readings: Readings, before: LoadReport, now: LoadReport, share: number): void {
+  const between = (from: number, to: number): number => Math.round(share * Math.max(0, to - from));
+  readings.sent += between(before.requests, now.requests);
+  if (before.tokens === undefined || now.tokens === undefined) return;
+  for (const key of ["prompt", "output", "ended"] as const)
+    readings.tokens[key] += between(before.tokens[key], now.tokens[key]);
+}
+
+function least(values: readonly (number | null)[]): number | null {
+  const known = values.flatMap((value) => value ?? []);
+  return known.length === 0 ? null : Math.min(...known);
+}
 
 /**
  * Drops the earlier process of a gateway that started again. A process that reports after a later one with its id has

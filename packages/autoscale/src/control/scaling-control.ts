@@ -113,7 +113,10 @@ const readingOf = ({
   idleMs,
   ttft,
   tpot,
+  tokens,
+  newestAtMs,
 }: TotalLoad): LoadReading => ({
+  atMs: newestAtMs,
   running,
   queued: queued ?? 0,
   held,
@@ -122,6 +125,7 @@ const readingOf = ({
   idleMs,
   ttft: (ttft?.requests ?? 0) < REQUESTS_MIN ? null : ttft,
   tpot: (tpot?.requests ?? 0) < REQUESTS_MIN ? null : tpot,
+  tokens: tokens === null || (ttft?.requests ?? 0) >= REQUESTS_MIN ? tokens : { ...tokens, promptTokenMs: null },
 });
 
 const latencyOf = (target: ScaleTargets["ttft"]): Targets["ttft"] =>

@@ -17,6 +17,15 @@ export interface WorkFactors {
 
 /** For work by a model of the accelerator, which is a little pessimistic: measured traffic was 0.75 to 0.9 of it. */
 export const MODELLED_WORK: WorkFactors = { factors: [0.65, 0.75, 0.85, 0.9, 1.05, 1.2], first: 3, isModelled: true };
+/**
+ * For work measured by the latencies of the endpoint's quickest requests, which waited for a step or two. The large factors are for
+ * replicas that the number of their sequences limits, not the work of prompts.
+ */
+export const MEASURED_WORK: WorkFactors = {
+  factors: [0.5, 0.6, 0.7, 0.8, 0.9, 1.05, 1.2, 1.5, 1.9, 2.4, 3.2, 4.2, 5.6, 7.5, 10, 14, 20, 28, 40],
+  first: 3,
+  isModelled: false,
+};
 /** For work in units of which nothing is known: 4 ms to 60 s of one replica, in steps of a fifth. The largest counts first. */
 export const UNKNOWN_WORK: WorkFactors = {
   factors: Array.from({ length: 54 }, (_, index) => 0.004 * 1.2 ** index),
@@ -28,6 +37,15 @@ const BLOCK_S = 300;
 /** Late requests that a factor may predict beyond the missed ones: in times of these, and in parts of all requests. */
 const BEYOND = 1.15;
 const BEYOND_SHARE = 0.001;
+/**
+ * Factors above this one are reached in steps of a bin, not in the first minutes, and each with so many misses beyond several times the
+ * predicted ones: figures of latencies are late themselves.
+ */
+const FAR = 1.2;
+const FAR_AFTER_S = 600;
+const FAR_TIMES = 4;
+const FAR_SHARE = 0.05;
+const FAR_REQUESTS = 100;
 /** Bounds of the correction of the allowed share, and requests that count as seen with it at first. */
 const MORE_MAX = 1.5;
 const LESS_MIN = 0.1;
@@ -41,6 +59,7 @@ export class CalibratedChoice {
   readonly #twins: ShadowEndpoints;
   #missed = 0;
   #blockS = 0;
+  #elapsedS = 0;
   #at: number;
 
   /** `others`: names of the rules from outside. */
@@ -65,6 +84,7 @@ export class CalibratedChoice {
     this.#twins.serve(workS, arrivals, seconds);
     this.#missed += missed;
     this.#blockS += seconds;
+    this.#elapsedS += seconds;
     if (this.#blockS < BLOCK_S) return;
     this.#missed *= this.#twins.closeBlock(this.#blockS);
     this.#blockS = 0;
@@ -81,11 +101,21 @@ export class CalibratedChoice {
     const late = this.#factors.map((_, index) => this.#twins.lateShare(index, 0) * this.#twins.requests);
     let at = this.#first;
     while (at > 0 && (late[at] ?? 0) > BEYOND * this.#missed + slack) at -= 1;
-    while (at >= this.#first && at < late.length - 1 && BEYOND * (late[at] ?? 0) + slack < this.#missed) at += 1;
+    while (at >= this.#first && at < late.length - 1 && BEYOND * (late[at] ?? 0) + slack < this.#missed) {
+      const isFar = (this.#factors[at + 1] ?? 0) > FAR && at + 1 > this.#at;
+      if (isFar && (at > this.#at || !this.#isFarOff(late[at] ?? 0))) break;
+      at += 1;
+    }
     this.#at = at;
     // Where shadows are too hopeful, the misses that there were are taken from what is allowed.
     const missedShare = (this.#missed + allowedShare * REQUESTS_FIRST) / (this.#twins.requests + REQUESTS_FIRST);
     this.#chosen.choose(allowedShare * Math.min(MORE_MAX, Math.max(LESS_MIN, allowedShare / missedShare)));
+  }
+
+  /** Misses that no delay of their figures explains. */
+  #isFarOff(late: number): boolean {
+    if (this.#elapsedS < FAR_AFTER_S) return false;
+    return this.#missed > FAR_TIMES * late + FAR_SHARE * this.#twins.requests + FAR_REQUESTS;
   }
 
   get factor(): number {

@@ -5,7 +5,7 @@
  * probability follows the requests that missed their objectives, by adaptive conformal inference (Gibbs and Candès,
  * 2021). It decides alone in the first quarter of an hour.
  */
-import { nominalWork, type Objectives, type ReplicaCapacity } from "../capacity.ts";
+import { nominalWork, type Objectives, type WorkModel } from "../capacity.ts";
 import type { Autoscaler, EndpointSample, ScaleDecision } from "../contract.ts";
 import { LoadForecast, type Coverage } from "./load-forecast.ts";
 import { Beginning } from "./beginning.ts";
@@ -13,7 +13,7 @@ import { LoadMeter } from "./load-meter.ts";
 import { Recent } from "./recent.ts";
 import { WAITED_SHARE } from "./waited-share.ts";
 import { REGRET_MS, Settling } from "./settling.ts";
-import { CalibratedChoice, MODELLED_WORK, UNKNOWN_WORK } from "./calibrated-choice.ts";
+import { CalibratedChoice, MEASURED_WORK, MODELLED_WORK, UNKNOWN_WORK } from "./calibrated-choice.ts";
 import { FirstReplicas } from "./first-replicas.ts";
 import type { RuleVerdict } from "./rule-choice.ts";
 
@@ -48,11 +48,15 @@ interface PredictiveSettings {
   readonly name?: string;
   /** Allowed share of requests outside the objectives. */
   readonly missedShare?: number;
+  /** The capacity comes from latencies of the endpoint (`targets/measured-capacity.ts`), not from a model. */
+  readonly isMeasured?: boolean;
 }
 
 export class PredictiveScaler implements Autoscaler {
   readonly name: string;
   readonly #isModelled: boolean;
+  /** A model of the accelerator, which counts as it is for forecasts. */
+  readonly #isExact: boolean;
   readonly #missedShare: number;
   readonly #first: FirstReplicas;
   readonly #meter: LoadMeter;
@@ -71,17 +75,19 @@ export class PredictiveScaler implements Autoscaler {
 
   /** `capacity`: of a replica by a model of its accelerator; `null`: the misses of the endpoint tell it. */
   constructor(
-    capacity: ReplicaCapacity | null,
+    capacity: WorkModel | null,
     { ttftMs }: Objectives,
-    { name = "headroom", missedShare = MISSED_SHARE }: PredictiveSettings = {},
+    { name = "headroom", missedShare = MISSED_SHARE, isMeasured = false }: PredictiveSettings = {},
   ) {
     const toleranceS = (ttftMs * WAITED_SHARE) / 1000;
     this.#isModelled = capacity !== null;
+    this.#isExact = capacity !== null && !isMeasured;
     this.#missedShare = missedShare;
     this.#first = new FirstReplicas(missedShare);
     this.#meter = new LoadMeter(capacity ?? nominalWork, toleranceS);
     const forecasts = ["the forecast", ...UNCOVERED.map((share) => `the forecast of ${100 * (1 - share)}%`)];
-    this.#choice = new CalibratedChoice(toleranceS, forecasts, capacity === null ? UNKNOWN_WORK : MODELLED_WORK);
+    const work = capacity === null ? UNKNOWN_WORK : isMeasured ? MEASURED_WORK : MODELLED_WORK;
+    this.#choice = new CalibratedChoice(toleranceS, forecasts, work);
     this.name = name;
   }
 
@@ -143,7 +149,7 @@ export class PredictiveScaler implements Autoscaler {
 
   /** A model counts as it is for forecasts; work of which nothing was known counts as the misses told. */
   get #workFactor(): number {
-    return this.#isModelled ? 1 : this.#choice.factor;
+    return this.#isExact ? 1 : this.#choice.factor;
   }
 
   /** Nothing is known of the work of a request: the number grows while too many miss their objectives. */

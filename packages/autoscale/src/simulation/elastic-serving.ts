@@ -266,7 +266,12 @@ export class ElasticServing {
       this.#tick.missed += 1;
       this.#missed += 1;
     }
-    this.#latencies.add(endMs, firstMs - request.arrivalMs, (endMs - firstMs) / Math.max(1, request.outputTokens - 1));
+    this.#latencies.add({
+      endedAtMs: endMs,
+      ttftMs: firstMs - request.arrivalMs,
+      tpotMs: (endMs - firstMs) / Math.max(1, request.outputTokens - 1),
+      promptTokens: request.promptTokens,
+    });
     this.#router.end(flight.ticket, "completed", atMs);
     this.#advancing?.replica.flights.delete(id);
   }

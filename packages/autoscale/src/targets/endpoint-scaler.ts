@@ -1,6 +1,6 @@
 /**
  * The rule of the control plane as a policy for simulated endpoints: it sees what gateways report, every two seconds, and
- * knows nothing of the accelerator or of the lengths of requests.
+ * knows nothing of the accelerator.
  */
 import type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from "../contract.ts";
 import type { Objectives } from "../capacity.ts";
@@ -35,6 +35,7 @@ export class EndpointScaler implements Autoscaler {
   #replicas: number | undefined;
   #changedAtMs = ORIGIN_MS;
   #arrived = 0;
+  readonly #tokens = { prompt: 0, output: 0, ended: 0 };
   #idleSinceMs = ORIGIN_MS;
   #nextMs = 0;
   #arrivals: { readonly atMs: number; readonly count: number }[] = [];
@@ -50,6 +51,9 @@ export class EndpointScaler implements Autoscaler {
     const { nowMs, arrivals, inFlight, ready, starting, coldStartMs } = sample;
     this.#replicas ??= ready + starting;
     this.#arrived += arrivals;
+    this.#tokens.prompt += sample.arrivedPromptTokens;
+    this.#tokens.output += sample.endedOutputTokens;
+    this.#tokens.ended += sample.ended;
     this.#arrivals.push({ atMs: nowMs, count: arrivals });
     if (arrivals + inFlight > 0) this.#idleSinceMs = nowMs;
     if (nowMs < this.#nextMs) return { replicas: this.#replicas, reason: this.#reason };
@@ -80,6 +84,7 @@ export class EndpointScaler implements Autoscaler {
     const recent = latencies?.() ?? null;
     const isKnown = (recent?.ttft.requests ?? 0) >= REQUESTS_MIN;
     return {
+      atMs: nowMs,
       running: ready > 0 ? inFlight : 0,
       queued: ready > 0 ? waiting : 0,
       held: ready > 0 ? 0 : waiting,
@@ -88,6 +93,7 @@ export class EndpointScaler implements Autoscaler {
       idleMs: nowMs - this.#idleSinceMs,
       ttft: isKnown ? (recent?.ttft ?? null) : null,
       tpot: isKnown ? (recent?.tpot ?? null) : null,
+      tokens: { ...this.#tokens, promptTokenMs: isKnown ? (recent?.promptTokenMs ?? null) : null },
     };
   }
 }

@@ -32,7 +32,11 @@ function countsAt(fromMs: number, capacity: number, rate: (atMs: number) => numb
   for (let atMs = 0; atMs < spanMs; atMs += 2_000) {
     const requestsPerSecond = rate(atMs);
     arrived += 2 * requestsPerSecond;
-    const reading = readingAt({ atMs, requestsPerSecond }, arrived, requestsPerSecond > replicas * capacity);
+    const reading = readingAt(
+      { atMs: fromMs + atMs, requestsPerSecond },
+      arrived,
+      requestsPerSecond > replicas * capacity,
+    );
     const sample = { nowMs: fromMs + atMs, replicas, ready: replicas, coldStartMs: 30_000 };
     replicas = need.needed(sample, reading, targets)?.replicas ?? replicas;
     counts.push(replicas);
@@ -40,7 +44,8 @@ function countsAt(fromMs: number, capacity: number, rate: (atMs: number) => numb
   return counts;
 }
 
-const readingAt = ({ requestsPerSecond }: Load, arrived: number, isLate: boolean): LoadReading => ({
+const readingAt = ({ atMs, requestsPerSecond }: Load, arrived: number, isLate: boolean): LoadReading => ({
+  atMs,
   running: 4,
   queued: 0,
   held: 0,
@@ -49,9 +54,48 @@ const readingAt = ({ requestsPerSecond }: Load, arrived: number, isLate: boolean
   idleMs: 0,
   ttft: isLate ? { p50Ms: 5_000, p95Ms: 6_000, p99Ms: 7_000, requests: 100 } : { ...quantiles, p99Ms: 1_000 },
   tpot: null,
+  tokens: null,
 });
 
 const WALL_CLOCK_MS = 1_790_000_000_000;
+
+/** Replicas of which each serves a prompt token in 0.1 ms: 10 requests/s of 1,000 tokens, that come in turns of 200 and 1,800. */
+function measuredAt(rate: (atMs: number) => number, spanMs: number): number[] {
+  const need = new LearntNeed();
+  let [replicas, arrived, prompt] = [1, 0, 0];
+  return Array.from({ length: spanMs / 2_000 }, (_, look) => {
+    const requestsPerSecond = rate(2_000 * look);
+    arrived += 2 * requestsPerSecond;
+    prompt += 2 * requestsPerSecond * (look % 2 === 0 ? 200 : 1_800);
+    const load = { atMs: WALL_CLOCK_MS + 2_000 * look, requestsPerSecond };
+    const tokens = { prompt, output: 100 * arrived, ended: arrived, promptTokenMs: 0.1 };
+    const reading = { ...readingAt(load, arrived, requestsPerSecond > 10 * replicas), tokens };
+    const sample = { nowMs: load.atMs, replicas, ready: replicas, coldStartMs: 30_000 };
+    replicas = need.needed(sample, reading, targets)?.replicas ?? replicas;
+    return replicas;
+  });
+}
+
+it("knows the work of a replica by tokens after a minute", () => {
+  const counts = measuredAt((atMs) => (atMs < 30_000 ? 5 : 35), 600_000);
+  expect(Math.max(...counts.slice(45))).toBeLessThanOrEqual(7);
+  expect(Math.min(...counts.slice(45))).toBeGreaterThanOrEqual(3);
+});
+
+it("spreads the requests of a short silence over it, and needs no tokens of a gateway that reports none", () => {
+  const need = new LearntNeed();
+  const sample = { replicas: 1, ready: 1, coldStartMs: 30_000 };
+  const at = (atMs: number, arrived: number, seenMs = atMs): number | undefined => {
+    const tokens = { prompt: 1_000 * arrived, output: arrived, ended: arrived, promptTokenMs: 0.1 };
+    const reading = { ...readingAt({ atMs: seenMs, requestsPerSecond: 5 }, arrived, false), tokens };
+    return need.needed({ ...sample, nowMs: atMs }, reading, targets)?.replicas;
+  };
+  for (let atMs = 0; atMs < 120_000; atMs += 2_000) at(atMs, atMs / 200);
+  for (let atMs = 120_000; atMs < 138_000; atMs += 2_000) expect(at(atMs, 590, 118_000)).toBe(1);
+  expect(at(138_000, 690)).toBe(1);
+  const old = { ...readingAt({ atMs: 140_000, requestsPerSecond: 5 }, 700, false), tokens: null };
+  expect(need.needed({ ...sample, nowMs: 140_000 }, old, targets)).toMatchObject({ isMeasured: false, replicas: 1 });
+});
 
 it.each([
   [10, 4, 3],
@@ -89,7 +133,7 @@ it("keeps the number over a missed reading, and after the clock was set back", (
   const look = (isMissed = false): number => {
     nowMs += 2_000;
     arrived += 20;
-    return decide(isMissed ? null : readingAt({ atMs: nowMs, requestsPerSecond: 10 }, arrived, true));
+    return decide(isMissed ? null : readingAt({ atMs: nowMs, requestsPerSecond: 10 }, arrived, false));
   };
   look();
   expect(look(true)).toBe(3);

@@ -1,20 +1,25 @@
 /**
  * The rule that an endpoint's own traffic chose (`policies/predictive.ts`), for endpoints whose targets are latencies: it
- * sees what gateways report, and knows neither the accelerator nor the tokens of a request.
+ * sees what gateways report. With tokens the work of a replica is measured (`measured-capacity.ts`); gateways that do not report
+ * them leave the work of a request to be learnt from misses.
  */
+import type { Objectives } from "../capacity.ts";
 import type { LatencyQuantiles } from "../contract.ts";
 import { PredictiveScaler } from "../policies/predictive.ts";
 import type { RuleVerdict } from "../policies/rule-choice.ts";
-import { lateShare, type LoadReading } from "./load-reading.ts";
+import { lateShare, type LoadReading, type TokenReading } from "./load-reading.ts";
+import { MeasuredCapacity } from "./measured-capacity.ts";
 import type { Latency, Targets } from "./targets.ts";
 
 /** Time that requests may wait where only the time per token has a target. */
 const TTFT_MS = 1_000;
+/** Requests of a longer time between two reports say little about the load of now. */
+const SILENCE_MAX_MS = 60_000;
 /** Time over which gateways take quantiles. */
 const QUANTILES_S = 60;
 /** Part of the allowed share that the rules may use. */
 const KEPT_SHARE = 0.9;
-/** Every request counts as so many: their work is learnt as a multiple of it. */
+/** Without tokens every request counts as so many: their work is learnt as a multiple of it. */
 const REQUEST_TOKENS = 1_000;
 
 interface Limit {
@@ -43,12 +48,14 @@ export interface LearntReplicas {
   readonly chosen: RuleVerdict | null;
   /** Most requests of the last minute exceeded a target. */
   readonly isUrgent: boolean;
+  /** The work of a replica is measured by tokens. */
+  readonly isMeasured: boolean;
 }
 
 export class LearntNeed {
-  #scaler: PredictiveScaler | null = null;
-  #key = "";
-  #last: { readonly atMs: number; readonly arrived: number } | null = null;
+  #rules: Rules | null = null;
+  #last: LoadReading | null = null;
+  #needed: LearntReplicas | null = null;
 
   /** Whether all targets are latencies. */
   isFor({ ttft, tpot, concurrency, requestsPerSecond, queueTimeMs }: Targets): boolean {
@@ -56,58 +63,110 @@ export class LearntNeed {
     return !hasOthers && (limitOf(ttft) !== null || limitOf(tpot) !== null);
   }
 
-  /** The time until the next reading is unknown. */
-  pause(): void {
-    this.#last = null;
-  }
-
-  /** Replicas by the chosen rule; `null`: the time since the last reading is unknown. For endpoints of `isFor` only. */
+  /**
+   * Replicas by the chosen rule; `null`: the requests since the last reading are unknown. For endpoints of `isFor` only. A sample
+   * takes the time between two reports, so that the requests of a short silence count as those of all of it.
+   */
   needed(sample: NeedSample, reading: LoadReading, targets: Targets): LearntReplicas | null {
     const [ttft, tpot] = [limitOf(targets.ttft), limitOf(targets.tpot)];
-    const scaler = this.#scalerOf(ttft, tpot);
+    const rules = this.#rulesOf(ttft, tpot);
     const last = this.#last;
     const { nowMs, replicas, ready, coldStartMs } = sample;
-    const { arrived } = reading;
-    this.#last = { atMs: nowMs, arrived };
-    if (last === null || arrived < last.arrived || nowMs <= last.atMs) return null;
-    const seconds = (nowMs - last.atMs) / 1000;
-    const arrivals = arrived - last.arrived;
+    if (last !== null && reading.atMs === last.atMs) return this.#needed;
+    this.#last = reading;
+    this.#needed = null;
+    rules.capacity.learn(nowMs, reading);
+    if (last === null || reading.arrived < last.arrived || !(reading.atMs > last.atMs)) return null;
+    if (reading.atMs - last.atMs > SILENCE_MAX_MS) return null;
+    const seconds = (reading.atMs - last.atMs) / 1000;
+    const arrivals = reading.arrived - last.arrived;
+    // Held requests arrived, and their tokens count when they are sent: until others arrive, these wait.
+    if (arrivals === 0) this.#last = { ...reading, tokens: last.tokens };
     const late = Math.max(shareOf(reading.ttft, ttft), shareOf(reading.tpot, tpot));
-    const ended = (endedInWindow(reading) * seconds) / QUANTILES_S;
+    const known = (endedInWindow(reading) * seconds) / QUANTILES_S;
     const waiting = reading.queued + reading.held;
+    const tokens = rules.capacity.isKnown ? tokensBetween(last.tokens, this.#last.tokens) : null;
+    const promptTokens = tokens?.prompt ?? REQUEST_TOKENS * arrivals;
+    if (arrivals > 0) rules.promptTokens += 0.05 * (promptTokens / arrivals - rules.promptTokens);
     const {
       reason,
       chosen = null,
       ...decision
-    } = scaler.decide({
+    } = (tokens === null ? rules.learnt() : rules.measured()).decide({
       nowMs,
       tickMs: 1000 * seconds,
       ready,
       starting: Math.max(0, replicas - ready),
       arrivals,
-      arrivedPromptTokens: REQUEST_TOKENS * arrivals,
-      ended: 0,
-      endedOutputTokens: 0,
+      arrivedPromptTokens: promptTokens,
+      ended: tokens?.ended ?? 0,
+      endedOutputTokens: tokens?.output ?? 0,
       inFlight: reading.running + reading.held,
       waiting,
-      waitingPromptTokens: REQUEST_TOKENS * waiting,
-      met: (1 - late) * ended,
-      missed: late * ended,
+      waitingPromptTokens: (tokens === null ? REQUEST_TOKENS : rules.promptTokens) * waiting,
+      met: (1 - late) * known,
+      missed: late * known,
       ttftMs: Number.NaN,
       coldStartMs,
     });
-    return { replicas: decision.replicas, reason, chosen, isUrgent: late > 0.5 };
+    this.#needed = { replicas: decision.replicas, reason, chosen, isUrgent: late > 0.5, isMeasured: tokens !== null };
+    return this.#needed;
   }
 
-  #scalerOf(ttft: Limit | null, tpot: Limit | null): PredictiveScaler {
+  #rulesOf(ttft: Limit | null, tpot: Limit | null): Rules {
     const missedShare = KEPT_SHARE * Math.min(ttft?.allowedShare ?? 1, tpot?.allowedShare ?? 1);
     const objectives = { ttftMs: ttft?.limitMs ?? TTFT_MS, tpotMs: tpot?.limitMs ?? Infinity };
-    const key = `${objectives.ttftMs} ${objectives.tpotMs} ${missedShare}`;
-    if (this.#scaler === null || key !== this.#key)
-      this.#scaler = new PredictiveScaler(null, objectives, { missedShare });
-    this.#key = key;
-    return this.#scaler;
+    if (this.#rules === null || !this.#rules.isFor(objectives, missedShare))
+      this.#rules = new Rules(objectives, missedShare);
+    return this.#rules;
   }
+}
+
+/** The rules for one set of targets, each made when it is needed. */
+class Rules {
+  readonly capacity: MeasuredCapacity;
+  /** Running mean of the prompt tokens of a request. */
+  promptTokens = REQUEST_TOKENS;
+  readonly #objectives: Objectives;
+  readonly #missedShare: number;
+  #learnt: PredictiveScaler | null = null;
+  #measured: PredictiveScaler | null = null;
+
+  constructor(objectives: Objectives, missedShare: number) {
+    this.capacity = new MeasuredCapacity(objectives.tpotMs);
+    this.#objectives = objectives;
+    this.#missedShare = missedShare;
+  }
+
+  isFor({ ttftMs, tpotMs }: Objectives, missedShare: number): boolean {
+    return (
+      ttftMs === this.#objectives.ttftMs && tpotMs === this.#objectives.tpotMs && missedShare === this.#missedShare
+    );
+  }
+
+  /** For work of which nothing is known. */
+  learnt(): PredictiveScaler {
+    return (this.#learnt ??= new PredictiveScaler(null, this.#objectives, { missedShare: this.#missedShare }));
+  }
+
+  measured(): PredictiveScaler {
+    return (this.#measured ??= new PredictiveScaler(this.capacity, this.#objectives, {
+      missedShare: this.#missedShare,
+      isMeasured: true,
+    }));
+  }
+}
+
+/** Tokens that came between two readings; `null`: unknown, or a count went back because a gateway started again. */
+function tokensBetween(before: TokenReading | null, now: TokenReading | null): TokenReading | null {
+  if (before === null || now === null) return null;
+  const between = {
+    ...now,
+    prompt: now.prompt - before.prompt,
+    output: now.output - before.output,
+    ended: now.ended - before.ended,
+  };
+  return Math.min(between.prompt, between.output, between.ended) < 0 ? null : between;
 }
 
 const shareOf = (latency: LatencyQuantiles | null, limit: Limit | null): number =>

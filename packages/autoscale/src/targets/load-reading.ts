@@ -2,6 +2,8 @@ import type { LatencyQuantiles } from "../contract.ts";
 
 /** The load of an endpoint at an instant, over all gateways that report. */
 export interface LoadReading {
+  /** Time of the newest report. A reading of the same time has nothing new. */
+  readonly atMs: number;
   /** Requests that replicas have. */
   readonly running: number;
   /** Those of them that replicas have not begun, as far as replicas say. */
@@ -16,11 +18,25 @@ export interface LoadReading {
   /** Latencies of the last minute; `null`: too few requests. */
   readonly ttft: LatencyQuantiles | null;
   readonly tpot: LatencyQuantiles | null;
+  /** `null`: a gateway does not report tokens. */
+  readonly tokens: TokenReading | null;
+}
+
+/** Tokens of an endpoint, counted like `arrived`. */
+export interface TokenReading {
+  /** Prompt tokens of the requests that arrived, which gateways estimate from their bytes. */
+  readonly prompt: number;
+  /** Output tokens of the requests that ended, and the number of these. */
+  readonly output: number;
+  readonly ended: number;
+  /** Time to the first token for each prompt token, below which a tenth of the last minute's requests were; `null`: too few. */
+  readonly promptTokenMs: number | null;
 }
 
 /** Whether all figures are possible, each by itself and together. */
-export function isSound({ ttft, tpot, ...numbers }: LoadReading): boolean {
+export function isSound({ ttft, tpot, tokens, ...numbers }: LoadReading): boolean {
   const all = [...Object.values(numbers), ...[ttft, tpot].flatMap((each) => (each === null ? [] : quantilesOf(each)))];
+  if (tokens !== null) all.push(tokens.prompt, tokens.output, tokens.ended, tokens.promptTokenMs ?? 0);
   if (!all.every((value) => Number.isFinite(value) && value >= 0)) return false;
   return [ttft, tpot].every((each) => each === null || (each.p50Ms <= each.p95Ms && each.p95Ms <= each.p99Ms));
 }

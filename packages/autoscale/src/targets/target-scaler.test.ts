@@ -13,6 +13,7 @@ const targets: Targets = {
   downAfterMs: 300_000,
 };
 const idle: LoadReading = {
+  atMs: 0,
   running: 0,
   queued: 0,
   held: 0,
@@ -21,6 +22,7 @@ const idle: LoadReading = {
   idleMs: 900_000,
   ttft: null,
   tpot: null,
+  tokens: null,
 };
 const sampleAt = (nowMs: number, changes: Partial<TargetSample> = {}): TargetSample => ({
   nowMs,

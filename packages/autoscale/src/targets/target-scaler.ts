@@ -134,7 +134,6 @@ export class TargetScaler {
     this.#rate.clear();
     this.#minute.clear();
     this.#limit.pause();
-    this.#learnt.pause();
   }
 
   /** The target that needs most replicas. */
@@ -210,7 +209,8 @@ export class TargetScaler {
     const need: Need = { ...seen, replicas: learnt.replicas, aheadMs: coldStartMs, learnt };
     // An endpoint without replicas starts the first one for a request.
     const wanted = replicas === 0 && reading.running + reading.held === 0 ? 0 : Math.max(1, learnt.replicas);
-    const most = this.#mostAtFirst(sample, reading, targets);
+    // Measured work needs no such bound.
+    const most = learnt.isMeasured ? Number.POSITIVE_INFINITY : this.#mostAtFirst(sample, reading, targets);
     const next = bounded(Math.max(Math.min(wanted, most), TurnGuard.least(replicas)), bounds);
     const isHeldByHand = next < replicas && replicas <= bounds.max && nowMs - this.#byHandAtMs < targets.downAfterMs;
     if (isHeldByHand || (replicas > 0 && !this.#turns.allows(next - replicas, nowMs)))

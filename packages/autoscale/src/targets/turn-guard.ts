@@ -22,11 +22,14 @@ export class TurnGuard {
   #holdMs = TURN_MS;
   /** Requests per second when the number last fell. */
   #rateAtFall = Infinity;
+  /** The highest rate since the number last rose. */
+  #rateAtRise = 0;
 
   add(atMs: number, rate: number): void {
     this.#samples.push({ atMs, rate });
     const first = this.#samples.findIndex((each) => each.atMs > atMs - BEFORE_MS);
     if (first > 0) this.#samples.splice(0, first);
+    this.#rateAtRise = Math.max(this.#rateAtRise, this.#mean(atMs, AFTER_MS));
   }
 
   /** The smallest number after one fall. */
@@ -39,7 +42,11 @@ export class TurnGuard {
     this.#turnedAtMs = Math.min(this.#turnedAtMs, nowMs);
     this.#changedAtMs = Math.min(this.#changedAtMs, nowMs);
     const sinceMs = nowMs - this.#turnedAtMs;
-    if (change < 0) return nowMs - this.#changedAtMs >= STEP_MS && (this.#direction <= 0 || sinceMs >= this.#holdMs);
+    if (change < 0)
+      return (
+        nowMs - this.#changedAtMs >= STEP_MS &&
+        (this.#direction <= 0 || sinceMs >= this.#holdMs || this.#isFallen(nowMs))
+      );
     return change === 0 || this.#direction >= 0 || sinceMs >= TURN_MS || this.#isRisen(nowMs);
   }
 
@@ -51,6 +58,13 @@ export class TurnGuard {
     if (Math.sign(change) !== this.#direction) this.#turnedAtMs = nowMs;
     this.#direction = Math.sign(change);
     if (change < 0) this.#rateAtFall = this.#mean(nowMs, BEFORE_MS);
+    else this.#rateAtRise = this.#mean(nowMs, AFTER_MS);
+  }
+
+  #isFallen(nowMs: number): boolean {
+    const now = this.#mean(nowMs, BEFORE_MS);
+    const noise = Math.sqrt(this.#rateAtRise / (AFTER_MS / 1000) + now / (BEFORE_MS / 1000));
+    return RISE * now < this.#rateAtRise && this.#rateAtRise - now > DEVIATIONS * noise;
   }
 
   #isRisen(nowMs: number): boolean {

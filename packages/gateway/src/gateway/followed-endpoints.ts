@@ -137,6 +137,12 @@ function loadOf(
     kvUsage: kvUsages.length === 0 ? null : Math.max(...kvUsages),
     ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
     tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),
+    tokens: {
+      prompt: sum(pools.map(({ tokens }) => tokens.prompt)),
+      output: sum(pools.map(({ tokens }) => tokens.output)),
+      ended: sum(pools.map(({ tokens }) => tokens.ended)),
+      promptTokenMs: least(pools.map(({ latencies }) => latencies.perPromptToken(nowMs))),
+    },
     ...(rollout === undefined ? {} : { rollout }),
     ...(overflow === undefined ? {} : { overflow: overflowLoad(pools, limits) }),
     replicas: replicas
@@ -168,6 +174,11 @@ function worst(figures: readonly (LatencyFigures | null)[]): LatencyFigures | nu
     (most, each) => (most === null || (each !== null && each.p95Ms > most.p95Ms) ? each : most),
     null,
   );
+}
+
+function least(values: readonly (number | null)[]): number | null {
+  const known = values.flatMap((value) => value ?? []);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -25,6 +25,7 @@ const alone = {
     kvUsage: null,
     ttft: null,
     tpot: null,
+    tokens: { prompt: 900, output: 40, ended: 2, promptTokenMs: null },
     replicas: [{ address: "127.0.0.1:1", requests: 2 }],
   }),
   isWaiting: () => false,

@@ -14,6 +14,8 @@ const TIMEOUT_MS = 5_000;
 const REPEAT_MS = 5_000;
 /** Time without reports after the control plane refused one. */
 const REFUSED_MS = 30_000;
+/** Time without tokens in reports after a control plane of an earlier release refused them. */
+const NO_TOKENS_MS = 600_000;
 
 /** Requests that left the endpoint or stayed although it was saturated, by reason, since the start of the gateway. */
 export interface OverflowLoad {
@@ -22,6 +24,15 @@ export interface OverflowLoad {
   readonly nanoUsd: number;
   /** Spent of the budget in its period, as this gateway knows; `null`: there is no budget. */
   readonly spentNanoUsd: number | null;
+}
+
+/** Tokens since the start of the gateway. */
+export interface TokenLoad {
+  readonly prompt: number;
+  readonly output: number;
+  readonly ended: number;
+  /** Time to the first token for each prompt token that a tenth of the recent requests did not exceed; `null`: no request. */
+  readonly promptTokenMs: number | null;
 }
 
 export interface GatewayLoad {
@@ -37,6 +48,7 @@ export interface GatewayLoad {
   readonly rollout?: RolloutCounters;
   /** Absent: the control plane lists no overflow of the endpoint. */
   readonly overflow?: OverflowLoad;
+  readonly tokens: TokenLoad;
   readonly replicas: readonly { readonly address: string; readonly requests: number }[];
 }
 
@@ -63,6 +75,7 @@ export class LoadReporter {
   readonly #refusedUntilMs = new Map<string, number>();
   /** Endpoints whose refusal was logged. */
   readonly #refusalLogged = new Set<string>();
+  #tokensFromMs = 0;
 
   constructor(setup: ReporterSetup) {
     this.#setup = setup;
@@ -84,7 +97,13 @@ export class LoadReporter {
     const key = JSON.stringify(compared);
     const sent = this.#sent.get(workloadId);
     if (sent !== undefined && sent.key === key && nowMs - sent.atMs < REPEAT_MS) return;
-    const status = await this.#put(workloadId, { version: VERSION, gateway, startedAtMs, ...load });
+    const { tokens, ...others } = load;
+    const report = { version: VERSION, gateway, startedAtMs, ...others };
+    let status = await this.#put(workloadId, nowMs < this.#tokensFromMs ? report : { ...report, tokens });
+    if (status === 400 && nowMs >= this.#tokensFromMs) {
+      status = await this.#put(workloadId, report);
+      if (status === 200) this.#tokensFromMs = nowMs + NO_TOKENS_MS;
+    }
     if (status === 200) {
       this.#sent.set(workloadId, { key, atMs: nowMs });
       this.#refusalLogged.delete(workloadId);

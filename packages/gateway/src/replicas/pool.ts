@@ -58,6 +58,8 @@ export class Pool {
   requestCount = 0;
   /** Number of requests that were sent to replicas, retries included. */
   startedCount = 0;
+  /** Tokens of those requests, and of the completed ones. */
+  readonly tokens = { prompt: 0, output: 0, ended: 0 };
   /** Time at which the last request came while no replica took it, was sent or ended. */
   lastActiveAtMs = 0;
   readonly latencies = new RecentLatencies();
@@ -278,6 +280,7 @@ export class Pool {
     replica.requestCount++;
     this.requestCount++;
     this.startedCount++;
+    this.tokens.prompt += Math.max(0, request.promptTokens - decision.cachedTokens);
     this.lastActiveAtMs = nowMs;
     if (!replica.breaker.isClosed) {
       replica.breaker.started();

@@ -118,7 +118,8 @@ it("counts a request as failed whose client gave up without a byte, of both revi
   if (stable === undefined || canary === undefined) throw new Error("the pool has three replicas");
   pool.abandoned(canary, 60_000, 60_000);
   pool.follow(rollout(500, [canary.id]));
-  for (let at = 0; at < 10; at++) pool.latencies.observe({ endedAtMs: 60_000, firstTokenMs: 2_000, perTokenMs: 10 });
+  for (let at = 0; at < 10; at++)
+    pool.latencies.observe({ endedAtMs: 60_000, firstTokenMs: 2_000, perTokenMs: 10, promptTokens: 100 });
   pool.abandoned(canary, 900, 60_000);
   pool.abandoned(canary, 1_900, 60_000);
   pool.abandoned(canary, 2_100, 60_000);

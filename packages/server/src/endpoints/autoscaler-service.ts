@@ -81,7 +81,7 @@ export class AutoscalerService implements EndpointReadings {
   load(workloadId: string): EndpointLoad | null {
     const total = this.#reports.load(workloadId, this.#parts.nowMs());
     if (total === null) return null;
-    const { idleMs: _idle, arrived: _arrived, ...load } = total;
+    const { idleMs: _idle, arrived: _arrived, tokens: _tokens, newestAtMs: _newest, ...load } = total;
     return load;
   }
 

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { LoadReporter } from "./load-reporter.ts";
+
+it("reports without tokens to a control plane of an earlier release", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "headroom-reporter-"));
+  const token = path.join(folder, "token");
+  writeFileSync(token, "secret\n");
+  const withTokens: boolean[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part: Buffer) => (text += part.toString()));
+    request.on("end", () => {
+      const hasTokens = "tokens" in (JSON.parse(text) as object);
+      withTokens.push(hasTokens);
+      response.writeHead(hasTokens ? 400 : 200).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  let requests = 0;
+  const logged: string[] = [];
+  const reporter = new LoadReporter({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: { file: token },
+    gateway: "g",
+    startedAtMs: 0,
+    signal: new AbortController().signal,
+    load: () => ({
+      requests: (requests += 1),
+      running: 0,
+      held: 0,
+      idleMs: 0,
+      queued: null,
+      kvUsage: null,
+      ttft: null,
+      tpot: null,
+      tokens: { prompt: 10, output: 2, ended: 1, promptTokenMs: 0.5 },
+      replicas: [],
+    }),
+    log: (line) => logged.push(line),
+  });
+  const endpoint = { workloadId: "w1", isAutoscaled: true, pools: ["p"] };
+  await reporter.report([endpoint]);
+  await reporter.report([endpoint]);
+  expect(withTokens).toEqual([true, false, false]);
+  expect(logged).toEqual([]);
+  server.close();
+  rmSync(folder, { recursive: true });
+});
