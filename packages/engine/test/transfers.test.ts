@@ -1,8 +1,8 @@
 /** Times of transfers in plans: by readings of the link to a site, for the slowest site while the node is not known. */
 import { expect, it } from "vitest";
-import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/model";
+import { attemptId, nodeId, poolName, siteName, teamName, workloadId } from "@headroom/model";
 import { plannedStagingMs, worldOf } from "@headroom/engine/internals";
-import { createEngine } from "../src/index.ts";
+import { createEngine, transferBefore } from "../src/index.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
 
 const MIB = 1_048_576;
@@ -79,4 +79,38 @@ it("learns nothing from transfers that failed, were resumed, or are shorter than
   expect(engine.state.stores.get("lake")?.links).toEqual([]);
   moved("n1", 1_000);
   expect(engine.state.stores.get("lake")?.links).toEqual([{ site: "dc", readings: [1_048_576] }]);
+});
+
+it("counts a version once, in the number that the work was given, and a path of this machine for its own executor alone", () => {
+  const { engine, moved } = engineOfTwoSites();
+  for (let count = 0; count < 12; count++) moved("n1", 1_000);
+  const receive = (...inputs: Parameters<typeof engine.receive>[0]): void => {
+    engine.receive(inputs, 0);
+    engine.advance();
+  };
+  const version = (mib: number, places: readonly string[]) =>
+    command({
+      kind: "registerArtifact",
+      artifact: {
+        kind: "dataset",
+        team: teamName("default"),
+        name: "corpus",
+        digest: null,
+        bytes: mib * MIB,
+        inputs: [],
+        places: places.map((uri) => ({ store: "lake", uri, state: "declared" })),
+      },
+      aliases: [],
+      reason: "",
+    });
+  receive(version(1_024, ["s3://lake/corpus"]), version(4_096, ["/data/corpus", "s3://lake/corpus2"]));
+  const given = [{ name: "dataset:corpus", path: "", version: "dataset:default/corpus@1" }];
+  const mib = (inputs: readonly string[], more: object = {}): number | undefined =>
+    transferBefore(engine, { team: teamName("default"), data: { inputs }, ...more }, [nodeId("n1")])?.mib;
+  expect(mib(["dataset:corpus"], { given })).toBe(1_024);
+  expect(mib(["dataset:corpus@1", "dataset:default/corpus@1"])).toBe(1_024);
+  // The newest version has a path of the machine beside its copy.
+  expect(mib(["dataset:corpus"])).toBeUndefined();
+  receive(command({ kind: "setExecutor", executor: "simulated", change: { kind: "declare", mode: "run" } }));
+  expect(mib(["dataset:corpus"])).toBe(4_096);
 });

@@ -2,17 +2,17 @@
 import { transferBefore } from "@headroom/engine";
 import type { Engine, ExpectedTransfer as EngineTransfer } from "@headroom/engine";
 import { revisionOf } from "@headroom/model";
-import type { NodeId, WorkloadId, WorkloadSpec } from "@headroom/model";
+import type { NodeId, Workload, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type { ExpectedTransfer, StartEstimate } from "@headroom/protocol";
 import { durationText, memoryText, plural } from "./plain-text.ts";
 
 /** `nodes`: of the placement; `null`: not placed yet. Returns `null` if nothing has to be brought. */
 export function transferView(
   engine: Engine,
-  spec: Pick<WorkloadSpec, "data" | "team">,
+  work: Pick<WorkloadSpec, "data" | "team"> & Pick<Workload, "given">,
   nodes: readonly NodeId[] | null,
 ): ExpectedTransfer | null {
-  const found = transferBefore(engine, spec, nodes);
+  const found = transferBefore(engine, work, nodes);
   if (found === null) return null;
   const { mib, stores, unknownCount, times, readingCount, egressMicroUsd } = found;
   const range = times ?? { p10Ms: null, p50Ms: null, p90Ms: null };
@@ -26,6 +26,12 @@ export function transferView(
     sentence: transferSentence(found),
   };
 }
+
+const givenSpec = ({ given }: Workload, { data, team }: WorkloadSpec): Parameters<typeof transferView>[1] => ({
+  team,
+  ...(data === undefined ? {} : { data }),
+  ...(given === undefined ? {} : { given }),
+});
 
 function transferSentence({ mib, stores, unknownCount, times, readingCount, egressMicroUsd }: EngineTransfer): string {
   const from = `from ${stores.length === 1 ? "store" : "stores"} ${stores.join(", ")}`;
@@ -49,7 +55,7 @@ export function withTransfer<Estimate extends StartRange & { readonly workloadId
   estimate: Estimate,
 ): Estimate & Pick<StartEstimate, "transfer" | "workers"> {
   const workload = engine.state.workloads.get(estimate.workloadId as WorkloadId);
-  const transfer = workload === undefined ? null : transferView(engine, workload.spec, null);
+  const transfer = workload === undefined ? null : transferView(engine, givenSpec(workload, workload.spec), null);
   if (transfer === null || estimate.p50AtMs === null) return estimate;
   const workers = afterTransfer(estimate, transfer);
   const sentence = `${estimate.sentence} ${transfer.sentence}`;
@@ -78,7 +84,7 @@ export function stagingEstimate(engine: Engine, id: string, atMs: number): Start
     .find(({ startedAtMs, stop, stagingMs }) => startedAtMs === null && stop === null && stagingMs !== undefined);
   if (workload === undefined || attempt === undefined) return null;
   const nodes = attempt.workers.map(({ node }) => node);
-  const transfer = transferView(engine, revisionOf(workload, attempt).spec, nodes);
+  const transfer = transferView(engine, givenSpec(workload, revisionOf(workload, attempt).spec), nodes);
   if (transfer === null || transfer.p50Ms === null || transfer.p10Ms === null || transfer.p90Ms === null) return null;
   const at = (ms: number): number => Math.max(atMs, attempt.placedAtMs + ms);
   const range = { p10AtMs: at(transfer.p10Ms), p50AtMs: at(transfer.p50Ms), p90AtMs: at(transfer.p90Ms) };

@@ -4,15 +4,32 @@
  * throughput that the store declares counts.
  *
  * Quantiles are order statistics of the readings, so that an interval holds the share that it states whatever the noise
- * (David and Nagaraja, "Order Statistics", 7.2: prediction intervals). Start with `expectedTransfer`.
+ * (David and Nagaraja, "Order Statistics", 7.2: prediction intervals; `rate-interval.ts`). Start with `expectedTransfer`.
  */
-import { acceptedTypes, admitsRule, cachedKey, egressMicroUsd, isOfTypes, mibOf } from "@headroom/model";
-import type { ArtifactVersion, NodeId, Store, WorkloadSpec } from "@headroom/model";
-import { findVersionOf } from "../state/find-artifact.ts";
+import {
+  acceptedTypes,
+  admitsRule,
+  artifactTitle,
+  cachedKey,
+  egressMicroUsd,
+  isOfTypes,
+  mibOf,
+  parseArtifactRef,
+} from "@headroom/model";
+import type { ArtifactVersion, NodeId, ProducedArtifact, Store, WorkloadSpec } from "@headroom/model";
+import { findVersion } from "../state/find-artifact.ts";
 import { roundedUpMs } from "../usage/planned-duration.ts";
+import { READINGS_ENOUGH, rateInterval } from "./rate-interval.ts";
 import type { World } from "./world.ts";
 
 type TransferWorld = Pick<World, "state" | "cachedInputs">;
+
+/** Work whose transfer is computed. `given`: versions that it has already, whatever is the newest one by now. Absent: the newest. */
+export interface TransferWork {
+  readonly team: WorkloadSpec["team"];
+  readonly data?: WorkloadSpec["data"] | undefined;
+  readonly given?: readonly ProducedArtifact[] | undefined;
+}
 
 export interface TransferTimes {
   readonly p10Ms: number;
@@ -35,8 +52,6 @@ export interface ExpectedTransfer {
 
 const MIB_BYTES = 1_048_576;
 const KIB_PER_MIB = 1_024;
-/** Readings from which the tenth and the ninetieth percent lie between two of them. */
-const READINGS_ENOUGH = 9;
 /** A declared throughput is what a store reaches at its best: a transfer takes 0.8 to 3 times as long. */
 const DECLARED_EARLY = 0.8;
 const DECLARED_LATE = 3;
@@ -58,23 +73,25 @@ export function siteOf({ state }: Pick<World, "state">, node: NodeId | undefined
 /** The transfer before a start on these nodes, or anywhere (`null`): then to the site of most nodes. `null`: nothing has to be brought. */
 export function expectedTransfer(
   world: TransferWorld,
-  spec: Pick<WorkloadSpec, "data" | "team">,
+  work: TransferWork,
   nodes: readonly NodeId[] | null,
 ): ExpectedTransfer | null {
-  const { inputs = [] } = spec.data ?? {};
+  const { inputs = [] } = work.data ?? {};
   if (inputs.length === 0 || world.state.stores.size === 0) return null;
-  return transferTo(world, spec, { nodes, site: nodes === null ? likelySite(world) : siteOf(world, nodes[0]) });
+  return transferTo(world, work, { nodes, site: nodes === null ? likelySite(world) : siteOf(world, nodes[0]) });
 }
 
-function transferTo(
-  world: TransferWorld,
-  { data, team }: Pick<WorkloadSpec, "data" | "team">,
-  to: Target,
-): ExpectedTransfer | null {
+function transferTo(world: TransferWorld, work: TransferWork, to: Target): ExpectedTransfer | null {
   const sums = new Map<Store, number>();
   let unknownCount = 0;
-  for (const input of new Set(data?.inputs)) {
-    const missing = missingInput(world, { input, team, ...to });
+  // A name, its number and its alias are one version, and one transfer.
+  const wanted = new Map<string, ArtifactVersion | null>();
+  for (const input of work.data?.inputs ?? []) {
+    const version = versionOf(world, work, input);
+    wanted.set(version?.id ?? input, version);
+  }
+  for (const [input, version] of wanted) {
+    const missing = missingInput(world, { input, version, ...to });
     if (missing === null) continue;
     if (missing.mib === null) unknownCount++;
     sums.set(missing.store, (sums.get(missing.store) ?? 0) + (missing.mib ?? 0));
@@ -90,12 +107,14 @@ export function plannedStagingMs(
   world: TransferWorld,
   spec: WorkloadSpec,
   nodes: readonly NodeId[] | null = null,
+  given: readonly ProducedArtifact[] = [],
 ): number {
   const { inputs = [] } = spec.data ?? {};
   if (inputs.length === 0 || world.state.stores.size === 0) return 0;
   const sites = nodes === null ? sitesOf(world, spec) : [siteOf(world, nodes[0])];
   let mostMs = 0;
-  for (const site of sites) mostMs = Math.max(mostMs, transferTo(world, spec, { nodes, site })?.times?.p90Ms ?? 0);
+  const work = { team: spec.team, data: spec.data, given };
+  for (const site of sites) mostMs = Math.max(mostMs, transferTo(world, work, { nodes, site })?.times?.p90Ms ?? 0);
   return roundedUpMs(mostMs);
 }
 
@@ -136,18 +155,29 @@ interface Target {
 
 interface SoughtInput extends Target {
   readonly input: string;
-  readonly team: WorkloadSpec["team"];
+  /** `null`: the input is no artifact. */
+  readonly version: ArtifactVersion | null;
+}
+
+function versionOf(
+  { state }: TransferWorld,
+  { team, given = [] }: TransferWork,
+  input: string,
+): ArtifactVersion | null {
+  const ref = parseArtifactRef(input);
+  if (ref === null) return null;
+  const known = given.find(({ name }) => name === artifactTitle(ref))?.version;
+  return (known === undefined ? undefined : state.artifactVersions.get(known)) ?? findVersion(state, team, ref);
 }
 
 /** The store from which the input comes, and its size; `null`: it is there, or work reads it where it is. */
 function missingInput(
   world: TransferWorld,
-  { input, team, nodes, site }: SoughtInput,
+  { input, version, nodes, site }: SoughtInput,
 ): { readonly store: Store; readonly mib: number | null } | null {
-  const version = findVersionOf(world.state, team, input);
   const uris = version === null ? [input] : placesOf(version);
   const [uri] = nearestFirst(world, uris, { bytes: version?.bytes ?? null, site });
-  if (uri === undefined || uris.some((each) => isReadInPlace(world, each))) return null;
+  if (uri === undefined || uris.some((each) => isReadInPlace(world, each, { nodes, site }))) return null;
   const store = storeOf(world, uri);
   if (store === null) return null;
   const digest = version?.digest ?? null;
@@ -173,10 +203,20 @@ const placesOf = ({ places }: ArtifactVersion): readonly string[] =>
   places.filter(({ state }) => state !== "missing").map(({ uri }) => uri);
 
 /** Whether a path is on the machine, or in a store that work reads in place. */
-const isReadInPlace = (world: TransferWorld, uri: string): boolean => {
+function isReadInPlace(world: TransferWorld, uri: string, to: Target): boolean {
   const store = storeOf(world, uri);
-  return store === null ? uri.startsWith("/") : store.inPlace === true;
-};
+  return store === null ? uri.startsWith("/") && isThisMachine(world, to) : store.inPlace === true;
+}
+
+/** Whether only the executor of this machine would run the work: nodes of declared ones may not have the paths of the machine. */
+function isThisMachine({ state }: TransferWorld, { nodes, site }: Target): boolean {
+  const names = new Set(nodes?.map((node) => state.nodes.get(node)?.pool));
+  for (const { name, site: at, executor } of state.pools.values()) {
+    const mayRun = nodes === null ? at === site : names.has(name);
+    if (mayRun && state.executorStates.get(executor)?.isDeclared === true) return false;
+  }
+  return true;
+}
 
 /** The site of work whose node is not known yet: that of most nodes. */
 function likelySite({ state }: TransferWorld): string {
@@ -218,14 +258,14 @@ function timesOf(
   const readings = links.find((each) => each.site === site)?.readings ?? [];
   const msAt = (rate: number): number => Math.ceil((mib * KIB_PER_MIB * 1_000) / rate);
   if (readings.length > 0) {
-    const rates = readings.toSorted((left, right) => left - right);
-    const stretch = 1 + Math.max(0, READINGS_ENOUGH - rates.length) / (READINGS_ENOUGH - 1);
+    const { low, median, high } = rateInterval(readings);
+    const stretch = 1 + Math.max(0, READINGS_ENOUGH - readings.length) / (READINGS_ENOUGH - 1);
     const times = {
-      p10Ms: Math.floor(msAt(quantile(rates, 0.9)) / stretch),
-      p50Ms: msAt(quantile(rates, 0.5)),
-      p90Ms: Math.ceil(msAt(quantile(rates, 0.1)) * stretch),
+      p10Ms: Math.floor(msAt(high) / stretch),
+      p50Ms: msAt(median),
+      p90Ms: Math.ceil(msAt(low) * stretch),
     };
-    return { times, readingCount: rates.length };
+    return { times, readingCount: readings.length };
   }
   if (kibPerS === undefined) return null;
   const ms = msAt(kibPerS);
@@ -233,14 +273,6 @@ function timesOf(
     times: { p10Ms: Math.floor(ms * DECLARED_EARLY), p50Ms: ms, p90Ms: Math.ceil(ms * DECLARED_LATE) },
     readingCount: 0,
   };
-}
-
-/** The k-th of n ordered readings lies on average at k/(n + 1) of their distribution (Weibull's plotting position). */
-function quantile(ascending: readonly number[], share: number): number {
-  const at = Math.min(ascending.length - 1, Math.max(0, share * (ascending.length + 1) - 1));
-  const low = ascending[Math.floor(at)] ?? 1;
-  const high = ascending[Math.ceil(at)] ?? low;
-  return low + (high - low) * (at - Math.floor(at));
 }
 
 /** A transfer time between the quantiles, for a uniform number in [0, 1): linear between them, and beyond the outer ones. */

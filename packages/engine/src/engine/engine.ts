@@ -10,18 +10,7 @@ import {
   InvariantError,
   invariant,
 } from "@headroom/model";
-import type {
-  Command,
-  Effect,
-  Event,
-  Input,
-  Signal,
-  NodeId,
-  Workload,
-  WorkloadId,
-  WorkloadSpec,
-  Lanes,
-} from "@headroom/model";
+import type { Command, Effect, Event, Input, Signal, NodeId, Workload, WorkloadId, Lanes } from "@headroom/model";
 import { Batch, ROUND_STARTS_MAX } from "../batch/batch.ts";
 import { applyEvent, recordChain, settle } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
@@ -34,7 +23,7 @@ import { defragmentsAtMs } from "../round/defragment.ts";
 import { findPlacement } from "../placement/place.ts";
 import { isInGroups } from "../cluster/request.ts";
 import { expectedTransfer } from "../cluster/transfers.ts";
-import type { ExpectedTransfer } from "../cluster/transfers.ts";
+import type { ExpectedTransfer, TransferWork } from "../cluster/transfers.ts";
 import { runRound } from "../round/round.ts";
 import { placeGiven } from "../transitions/start.ts";
 import { copyFleetState, copyLiveState } from "../state/copy.ts";
@@ -427,9 +416,9 @@ export function endpointsOf(engine: Engine): readonly Workload[] {
 /** The transfer of inputs before a start of the work on these nodes, or anywhere (`null`). Returns `null` if nothing is brought. */
 export const transferBefore = (
   engine: Engine,
-  spec: Pick<WorkloadSpec, "data" | "team">,
+  work: TransferWork,
   nodes: readonly NodeId[] | null,
-): ExpectedTransfer | null => expectedTransfer(worldOf(engine), spec, nodes);
+): ExpectedTransfer | null => expectedTransfer(worldOf(engine), work, nodes);
 
 /** The engine's clock: the newest `nowMs` it was given. */
 export function clockOf(engine: Engine): number {

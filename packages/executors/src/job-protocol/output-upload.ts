@@ -32,10 +32,12 @@ export class OutputUpload {
   readonly #cleared = new Map<string, Promise<void>>();
 
   readonly #onTransferred: (moved: AttemptTransfer) => void;
+  readonly #failed: FailedTries;
 
   /** `onTransferred`: called when an upload has ended. */
   constructor(stores: StoreSet, notesDir: string, onTransferred: (moved: AttemptTransfer) => void = () => {}) {
     this.#onTransferred = onTransferred;
+    this.#failed = new FailedTries((of, moved) => onTransferred({ ...transferOf(of, moved), failed: true }));
     this.#stores = stores;
     this.#notesDir = notesDir;
   }
@@ -57,7 +59,9 @@ export class OutputUpload {
         const mayPass = error instanceof OperationalError && error.retryable;
         const reason = error instanceof Error ? error.message : String(error);
         const problem = `it was not uploaded to the store ${to.store}. ${reason}`;
-        if (!mayPass || !(await hasTimeLeft(signal))) return { ...artifact, problem };
+        if (mayPass && (await hasTimeLeft(signal))) continue;
+        this.#failed.endAll();
+        return { ...artifact, problem };
       }
   }
 
@@ -101,15 +105,15 @@ export class OutputUpload {
     const onBytes = (more: number): void => void (sent += more);
     const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes };
     const sinceMs = performance.now();
-    let isFailed = true;
+    const moved = (): MovedBytes => ({ store: to.store, uri, bytes: sent, tookMs: performance.now() - sinceMs });
     try {
       await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
-      isFailed = false;
-    } finally {
-      const tookMs = Math.round(performance.now() - sinceMs);
-      const moved = { kind: "bytesTransferred", direction: "out", store: to.store, uri, bytes: sent, tookMs } as const;
-      if (of !== undefined && sent > 0) this.#onTransferred({ ...moved, ...of, ...(isFailed ? { failed: true } : {}) });
+    } catch (error) {
+      if (of !== undefined) this.#failed.add(of, moved());
+      throw error;
     }
+    this.#failed.end(uri);
+    if (of !== undefined && sent > 0) this.#onTransferred(transferOf(of, moved()));
     return uri;
   }
 
@@ -117,6 +121,7 @@ export class OutputUpload {
   async remove(to: UploadRecord, within: string, signal: AbortSignal): Promise<void> {
     const declaration = this.#admitting(to);
     const { store } = await this.#stores.open(declaration);
+    this.#failed.end(`${rootOf(declaration)}${within}`);
     await removeContent(store, `${prefixOf(declaration)}${within}`, signal);
   }
 
@@ -149,6 +154,60 @@ export class OutputUpload {
 
   #notesOf(store: string): string {
     return path.join(this.#notesDir, store);
+  }
+}
+
+interface MovedBytes {
+  readonly store: string;
+  readonly uri: string;
+  readonly bytes: number;
+  readonly tookMs: number;
+}
+
+const transferOf = (of: UploadOwner, { store, uri, bytes, tookMs }: MovedBytes): AttemptTransfer => {
+  return { kind: "bytesTransferred", direction: "out", store, uri, bytes, tookMs: Math.round(tookMs), ...of };
+};
+
+interface FailedSum extends MovedBytes {
+  readonly of: UploadOwner;
+  readonly tries: number;
+}
+
+/**
+ * Bytes of tries that failed, which were sent too. A store that refuses for an hour is tried hundreds of times, so the sum is reported
+ * at the first, second, fourth, eighth … failure of an upload, and at its end.
+ */
+class FailedTries {
+  readonly #sums = new Map<string, FailedSum>();
+  readonly #report: (of: UploadOwner, moved: MovedBytes) => void;
+
+  constructor(report: (of: UploadOwner, moved: MovedBytes) => void) {
+    this.#report = report;
+  }
+
+  add(of: UploadOwner, moved: MovedBytes): void {
+    const known = this.#sums.get(moved.uri);
+    const tries = (known?.tries ?? 0) + 1;
+    const sum = {
+      ...moved,
+      of,
+      tries,
+      bytes: moved.bytes + (known?.bytes ?? 0),
+      tookMs: moved.tookMs + (known?.tookMs ?? 0),
+    };
+    const isDue = Number.isInteger(Math.log2(tries));
+    if (isDue && sum.bytes > 0) this.#report(of, sum);
+    this.#sums.set(moved.uri, isDue ? { ...sum, bytes: 0, tookMs: 0 } : sum);
+  }
+
+  end(uri: string): void {
+    const sum = this.#sums.get(uri);
+    this.#sums.delete(uri);
+    if (sum !== undefined && sum.bytes > 0) this.#report(sum.of, sum);
+  }
+
+  endAll(): void {
+    for (const uri of this.#sums.keys()) this.end(uri);
   }
 }
 

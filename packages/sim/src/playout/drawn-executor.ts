@@ -133,7 +133,7 @@ export class DrawnExecutor implements PlayoutWorld {
     const workload = engine.state.workloads.get(workloadId);
     if (stagingMs === undefined || workload === undefined) return 0;
     const nodes = workers.map(({ node }) => node);
-    const times = transferBefore(engine, workload.spec, nodes)?.times;
+    const times = transferBefore(engine, { ...workload.spec, given: workload.given }, nodes)?.times;
     return times == null ? 0 : drawnTransferMs(times, this.#options.transferUniform?.(placedSequence) ?? 0.5);
   }
 

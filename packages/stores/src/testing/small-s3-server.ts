@@ -33,8 +33,9 @@ export class SmallS3Server {
   #atOnce = 0;
   readonly #server: Server = createServer((request, response) => void this.#serve(request, response));
 
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  /** Default port: a free one. After `close` it can listen again, with the objects that it had. */
+  async listen(port = 0): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
