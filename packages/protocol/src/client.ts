@@ -72,6 +72,7 @@ import type {
   WhatIfAnswer,
   WhatIfQuestionInput,
 } from "./forecast.ts";
+import type { LogMatchPage, LogSearchQuery } from "./log-search.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type {
@@ -450,6 +451,8 @@ export interface HeadroomClient {
    */
   events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
   logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;
+  /** Matching lines of the output of attempts. A page without matches can have a cursor. */
+  searchLogs(query: LogSearchQuery, options?: CallOptions): Promise<LogMatchPage>;
   /** Runs a command inside a worker. The session ends if nobody reads `execOutput`. */
   startExec(id: string, request: ExecRequestInput, options?: CommandOptions): Promise<ExecStarted>;
   execOutput(id: string, query?: { readonly signal?: Abort | undefined }): AsyncIterable<ExecOutput>;

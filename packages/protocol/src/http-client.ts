@@ -366,6 +366,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     presets: (options) => http.call(o.presets, { options }),
     ...planningCalls(http),
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
+    searchLogs: (query, options) => http.call(o.searchLogs, { query: { ...query }, options }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     ...execCalls(http),
     ...modelCalls(http),

@@ -31,6 +31,7 @@ export * from "./event-search.ts";
 export * from "./exec.ts";
 export * from "./executor.ts";
 export * from "./fleet.ts";
+export * from "./log-search.ts";
 export * from "./qualification.ts";
 export * from "./history.ts";
 export * from "./metrics.ts";

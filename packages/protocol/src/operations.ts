@@ -26,6 +26,7 @@ import { artifactOperations } from "./artifact-operations.ts";
 import { drillOperations } from "./drill-operations.ts";
 import { remediationOperations } from "./remediation-operations.ts";
 import { incidentOperations } from "./incident-operations.ts";
+import { logSearchOperations } from "./log-search.ts";
 import { qualificationOperations } from "./qualification-operations.ts";
 import { orderOperations } from "./order-operations.ts";
 import { seriesQuery, subjectSeries } from "./series.ts";
@@ -312,6 +313,7 @@ export const operations = {
     permission: "policy.read",
     subject: "any",
   }),
+  ...logSearchOperations,
   ...planningOperations,
   ...proposalOperations,
   ...pipelineOperations,

@@ -26,6 +26,7 @@ import { registerMachine } from "../src/machine-registration.ts";
 import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ExecSessions } from "../src/exec/exec-sessions.ts";
+import { LogSearchService } from "../src/log-search/log-search-service.ts";
 import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { MetricSourceService } from "../src/metric-sources/metric-source-service.ts";
@@ -136,6 +137,7 @@ const plane = {
   }),
   forecast,
   execs: new ExecSessions(),
+  logSearch: new LogSearchService({ driver, executors: new Map() }),
   mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now(), onPoints: () => undefined }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   storeService: new StoreService(config.home),

@@ -63,6 +63,7 @@ import { ForecastService } from "./forecast/forecast-service.ts";
 import { QualificationService } from "./qualifications/qualification-service.ts";
 import { RemediationService } from "./remediations/remediation-service.ts";
 import { DrillService } from "./drills/drill-service.ts";
+import { LogSearchService } from "./log-search/log-search-service.ts";
 import { CostService } from "./costs/cost-service.ts";
 import { OfferService } from "./offers/offer-service.ts";
 import { openTriggerWatch } from "./plan/open-trigger-watch.ts";
@@ -332,6 +333,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     remedies: new RemedyService({ driver, incidents, telemetry, forecast, remediations, log, nowMs }),
     forecast,
     execs: new ExecSessions(),
+    logSearch: new LogSearchService({ driver, executors: executors.executors }),
     mlflow: new MlflowService({
       home,
       log,

@@ -39,6 +39,21 @@ describe("logs", () => {
     expect((await headroom(["logs", "turns", "--grep", "("])).code).toBe(2);
     expect((await headroom(["logs", "turns", "--since", "yesterday"])).code).toBe(2);
   });
+
+  it("searches all attempts, prints what was searched, and goes on from a cursor", async () => {
+    await follow("searched", "echo found one; echo between; echo found two");
+    const said = await headroom(["logs", "search", "found", "--limit", "1", "--context", "1"]);
+    expect(said.stdout).toMatch(
+      /^\S+ {2}default\/searched task 0, attempt 1, worker 0, stdout\n {2}> found one\n {4}between\n$/,
+    );
+    expect(said.stderr).toMatch(/^1 match; \d+ of \d+ attempts? searched, [\d.]+ MiB read\.\n/);
+    const cursor = /--cursor (\S+)/.exec(said.stderr)?.[1] ?? "";
+    const rest = await headroom(["logs", "search", "FOUND t", "-i", "--cursor", cursor, "--csv"]);
+    expect(rest.stdout).toMatch(/^time,team,workload,.*\n[^\n]*,stdout,found two\n$/);
+    const answer = json<{ items: unknown[] }>(await headroom(["logs", "search", "^found", "--regex", "--json"]));
+    expect(answer.items).toHaveLength(2);
+    expect((await headroom(["logs", "search", "x", "--context", "11"])).code).toBe(2);
+  });
 });
 
 it("replays what was recorded, under a policy by name or from a file", async () => {

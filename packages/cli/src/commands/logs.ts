@@ -1,5 +1,6 @@
 import { CliError, exitCode } from "../cli-error.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import type { LogSearchOptions } from "../output/log-search.ts";
 import { writeLogs } from "../output/log-lines.ts";
 import { attemptOf, leftOut } from "../task-output.ts";
 import { resolveTask } from "../resolve-workload.ts";
@@ -17,6 +18,49 @@ interface LogsCommandOptions {
   readonly json?: boolean;
 }
 
+interface SearchCommandOptions extends LogSearchOptions {
+  readonly json?: boolean;
+  readonly csv?: boolean;
+}
+
+const searchCommand = defineCommand<SearchCommandOptions>({
+  name: "search",
+  summary: "Search the output of all attempts that you may read",
+  details:
+    "The newest attempts come first, each from its oldest line on. The search goes on until the limit of matches is reached;\n" +
+    "Ctrl-C ends it. The last line on stderr states what was searched, and the --cursor that goes on from there.\n" +
+    "Attempts whose output is removed or cannot be read are named.\n" +
+    "  headroom logs search 'NCCL WARN' --since 24h --context 2\n" +
+    "  headroom logs search 'loss[:=] *nan' --regex --ignore-case --team research",
+  arguments: [{ syntax: "<text>", description: "text of a line, of at most 200 characters" }],
+  options: [
+    { flags: "--regex", description: "the text is a regular expression of JavaScript" },
+    { flags: "-i, --ignore-case", description: "small and capital letters are equal" },
+    { flags: "--team <team>", description: "only workloads of this team and the teams below it", complete: "team" },
+    {
+      flags: "-w, --workload <workload>",
+      description: "only attempts of this workload: its name, team/name or id",
+      complete: "workload",
+    },
+    {
+      flags: "--since <time>",
+      description: "only lines written since then: a duration like 2h, or 2026-07-01T12:00Z (default: 24h)",
+    },
+    {
+      flags: "-C, --context <lines>",
+      description: "print this number of lines before and after, 0 to 10 (default: 0)",
+    },
+    { flags: "-n, --limit <count>", description: "maximum number of matches (default 50)" },
+    { flags: "--cursor <cursor>", description: "go on where an earlier search ended (default: from the beginning)" },
+    jsonOption,
+    { flags: "--csv", description: "print comma-separated values for spreadsheets" },
+  ],
+  async run(context, { args, options }) {
+    const { searchLogs } = await import("../output/log-search.ts");
+    return searchLogs(context, args[0] ?? "", options);
+  },
+});
+
 export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
   summary: "Print the output of a workload's processes",
@@ -24,7 +68,9 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     "With several workers, each line starts with the worker's rank, and lines come in the order in which they were written. The workers' stderr is printed to stderr.\n" +
     "For an array, the newest attempt is printed; WORKLOAD.N prints task N, numbered as in `headroom why`.\n" +
     "Output is found of running attempts and of the last 16 ended attempts of a workload, also for --attempt and WORKLOAD.N.\n" +
-    "Ctrl-C ends the printing, not the workload.",
+    "Ctrl-C ends the printing, not the workload.\n" +
+    "A workload with the name `search` is printed by its id, or as TEAM/search.",
+  commands: [searchCommand],
   arguments: [
     {
       syntax: "<workload>",

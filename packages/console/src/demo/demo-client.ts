@@ -88,7 +88,6 @@ function stoppedBy(signal: Abort | undefined): Promise<void> {
 
 const nothingKept = (): ProblemError =>
   refuse("notSupported", "The demo keeps no journal, so there is nothing that could be replayed.");
-
 const noProcesses = (): ProblemError =>
   refuse("notSupported", "Simulated work has no processes, so no command can be run inside.");
 
@@ -97,6 +96,7 @@ const unsupported: Pick<
   HeadroomClient,
   | "gateway"
   | "logs"
+  | "searchLogs"
   | "usage"
   | "startExec"
   | "execOutput"
@@ -122,6 +122,7 @@ const unsupported: Pick<
   async *logs() {
     throw refuse("notSupported", "Simulated work has no processes, so it writes no logs. Its progress is simulated.");
   },
+  searchLogs: () => Promise.reject(refuse("notSupported", "Simulated work writes no logs that could be searched.")),
   startExec: () => Promise.reject(noProcesses()),
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
   async *execOutput() {

@@ -28,6 +28,7 @@ import type { MeasuredRunService } from "../measured-runs/measured-run-service.t
 import type { MlflowService } from "../mlflow/mlflow-service.ts";
 import type { DrillService } from "../drills/drill-service.ts";
 import type { CostService } from "../costs/cost-service.ts";
+import type { LogSearchService } from "../log-search/log-search-service.ts";
 import type { TriggerWatch } from "../plan/trigger-watch.ts";
 import type { OfferService } from "../offers/offer-service.ts";
 import type { PlanService } from "../plan/plan-service.ts";
@@ -61,6 +62,7 @@ export interface ControlPlane {
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly execs: ExecSessions;
+  readonly logSearch: LogSearchService;
   readonly mlflow: MlflowService;
   readonly gateway: GatewayReader;
   readonly trials: EndpointTrials;

@@ -439,6 +439,8 @@ export const handlers: Handlers = {
         journal: journalStatus(driver.status()),
       }),
     ),
+  searchLogs: ({ logSearch }, { query, principal }, gone) =>
+    logSearch.search({ query, readableTeams: (state) => readableTeams(state, principal), gone: gone() }),
   listTokens,
   createToken,
   revokeToken,
