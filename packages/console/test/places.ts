@@ -36,6 +36,7 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/access": (page) => page.getByText("There are no tokens"),
   "/offers": (page) => page.getByRole("group", { name: "Offers" }).getByRole("row").nth(1),
   "/artifacts": (page) => page.getByRole("region", { name: "Lineage of the newest version" }),
+  "/logs": (page) => page.getByRole("button", { name: "Search", exact: true }),
   "/events": (page) => rowsOf(page, "Events"),
 };
 

@@ -14,6 +14,7 @@ import { RouteFailure } from "../shell/route-failure.tsx";
 import {
   eventsSearch,
   fleetSearch,
+  logsSearch,
   newWorkloadSearch,
   queueSearch,
   sizeSearch,
@@ -144,6 +145,12 @@ const gateway = createRoute({
   path: "/gateway",
   component: lazyRouteComponent(() => import("../pages/gateway/gateway-page.tsx"), "GatewayPage"),
 });
+const logs = createRoute({
+  getParentRoute: () => root,
+  path: "/logs",
+  validateSearch: logsSearch,
+  component: lazyRouteComponent(() => import("../pages/logs/logs-page.tsx"), "LogsPage"),
+});
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
@@ -192,6 +199,7 @@ export function createConsoleRouter(isDemo: boolean) {
       proposals,
       access,
       gateway,
+      logs,
       events,
     ]),
     history: isDemo ? hashHistory() : createBrowserHistory(),

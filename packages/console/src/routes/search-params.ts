@@ -90,6 +90,21 @@ export const eventsSearch = (search: Search): EventsSearch =>
     internal: search["internal"] === true ? true : undefined,
   });
 
+/** Number of hours before now. */
+export const logHours = ["1", "24", "168", "720"] as const;
+
+export interface LogsSearch extends QueueSearch {
+  readonly regex?: true | undefined;
+  readonly hours?: (typeof logHours)[number] | undefined;
+}
+
+export const logsSearch = (search: Search): LogsSearch =>
+  present({
+    ...queueSearch(search),
+    regex: search["regex"] === true ? true : undefined,
+    hours: choice(String(search["hours"]), logHours),
+  });
+
 export const whatIfTimes = ["next", "past"] as const;
 export type WhatIfTime = (typeof whatIfTimes)[number];
 export const whatIfDefault: WhatIfTime = "next";

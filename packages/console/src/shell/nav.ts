@@ -21,6 +21,7 @@ export interface Place {
     | "/health"
     | "/gateway"
     | "/endpoints"
+    | "/logs"
     | "/events";
   readonly label: string;
   readonly icon: IconName;
@@ -47,6 +48,7 @@ const places: readonly Place[] = [
   { to: "/pipelines", label: "Pipelines", icon: "pipelines", key: "b" },
   { to: "/health", label: "Health", icon: "health", key: "h" },
   { to: "/access", label: "Access", icon: "access", key: "x" },
+  { to: "/logs", label: "Logs", icon: "search", key: "v" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
 

@@ -20,14 +20,14 @@ export interface LineMatcher {
   close(): Promise<void>;
 }
 
-interface Wanted {
+interface MatchedText {
   readonly text: string;
   readonly isRegex: boolean;
   readonly ignoreCase: boolean;
 }
 
 /** Refuses an expression that is not valid. */
-export function lineMatcher({ text, isRegex, ignoreCase }: Wanted): LineMatcher {
+export function lineMatcher({ text, isRegex, ignoreCase }: MatchedText): LineMatcher {
   if (isRegex) return new RegexMatcher({ source: text, flags: ignoreCase ? "ui" : "u" });
   const wanted = ignoreCase ? text.toLowerCase() : text;
   const columnIn = (line: string): number => (ignoreCase ? line.toLowerCase() : line).indexOf(wanted);
