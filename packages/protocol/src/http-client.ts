@@ -105,6 +105,7 @@ function fleetCalls(
   | "removePool"
   | "removeSite"
   | "series"
+  | "searchLogs"
 > {
   const o = operations;
   return {
@@ -114,6 +115,7 @@ function fleetCalls(
     ...pipelineCalls(http),
     ...artifactCalls(http),
     ...executorCalls(http),
+    searchLogs: (query, options) => http.call(o.searchLogs, { query: { ...query }, options }),
     series: (query, options) => http.call(o.series, { query: { ...query }, options }),
     removeNode: (id, { force, ...options } = {}) =>
       http.call(o.removeNode, { params: { id }, query: { force }, options }),
@@ -366,7 +368,6 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     presets: (options) => http.call(o.presets, { options }),
     ...planningCalls(http),
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
-    searchLogs: (query, options) => http.call(o.searchLogs, { query: { ...query }, options }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     ...execCalls(http),
     ...modelCalls(http),

@@ -50,7 +50,11 @@ export async function searchLogs(context: CommandContext, text: string, options:
   const query = { text, regex, ignoreCase, team, workload, sinceMs, context: lines };
   const isText = options.json !== true && options.csv !== true;
   const found: Searched = {
-    ...{ items: [], notSearched: [], notSearchedCount: 0, bytes: 0, attempts: { total: 0, done: 0 } },
+    items: [],
+    notSearched: [],
+    notSearchedCount: 0,
+    bytes: 0,
+    attempts: { total: 0, done: 0 },
     nextCursor: options.cursor ?? null,
   };
   let notedAtMs = Date.now();
@@ -105,9 +109,10 @@ const csvRow = ({
   worker,
   stream,
   text,
-}: LogMatch): readonly (string | number)[] => [
-  ...[atMs === null ? "" : new Date(atMs).toISOString(), team, name, attemptId, task, worker, stream, text],
-];
+}: LogMatch): readonly (string | number)[] => {
+  const time = atMs === null ? "" : new Date(atMs).toISOString();
+  return [time, team, name, attemptId, task, worker, stream, text];
+};
 
 function summary({ items, attempts, bytes, notSearched, notSearchedCount, nextCursor }: Searched): readonly string[] {
   const mib = (bytes / 2 ** 20).toFixed(1);

@@ -143,11 +143,21 @@ interface Reading {
 class Unreadable extends Error {}
 
 const startOf = ({ startedAtMs, id: attemptId }: SearchedAttempt): SearchPosition => ({
-  ...{ startedAtMs, attemptId, worker: 0, stream: 0, byte: 0, lines: 0 },
+  startedAtMs,
+  attemptId,
+  worker: 0,
+  stream: 0,
+  byte: 0,
+  lines: 0,
 });
 
 const placeOf = ({ workloadId, name, team, id: attemptId, task, number }: SearchedAttempt) => ({
-  ...{ workloadId, name, team, attemptId, task, number },
+  workloadId,
+  name,
+  team,
+  attemptId,
+  task,
+  number,
 });
 
 /** Refusals end the search; failures of an executor concern one attempt. */

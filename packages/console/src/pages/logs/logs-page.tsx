@@ -134,7 +134,11 @@ function useLogSearch({ search = "", regex, team, hours = "24" }: LogsSearch): L
   };
   useEffect(() => () => stop.current?.abort(), []);
   return {
-    ...{ items, newest, isRunning, error, cursor: newest?.nextCursor ?? null },
+    items,
+    newest,
+    isRunning,
+    error,
+    cursor: newest?.nextCursor ?? null,
     begin: () => {
       if (search === "") return;
       query.current = { text: search, regex, team, sinceMs: Date.now() - Number(hours) * HOUR_MS, context: CONTEXT };
