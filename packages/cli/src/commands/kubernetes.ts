@@ -23,6 +23,7 @@ Examples:
     },
     { flags: "--storage <size>", description: "size of the volume for the state (default: 20Gi)" },
     { flags: "--follow", description: "with rights to read nodes and pods alone, for an executor with --mode follow" },
+    { flags: "--exec", description: "with the right to run commands inside pods, for headroom exec" },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -8,6 +8,7 @@ export interface ManifestCommandOptions {
   readonly pods?: readonly string[];
   readonly storage?: string;
   readonly follow?: true;
+  readonly exec?: true;
   readonly json?: true;
 }
 
@@ -16,7 +17,7 @@ const NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const STORAGE = /^[1-9][0-9]*(?:Mi|Gi|Ti)$/;
 
 export async function printManifest(context: CommandContext, options: ManifestCommandOptions): Promise<ExitCode> {
-  const { image = "headroom", namespace = "headroom", pods = [], storage = "20Gi", follow, json } = options;
+  const { image = "headroom", namespace = "headroom", pods = [], storage = "20Gi", follow, exec, json } = options;
   for (const name of [namespace, ...pods])
     if (!NAME.test(name))
       throw new CliError(
@@ -27,7 +28,8 @@ export async function printManifest(context: CommandContext, options: ManifestCo
     throw new CliError(`--storage must be an amount such as 20Gi, not ${storage}`, exitCode.usage);
   const { clusterManifest } = await import("@headroom/executors/kubernetes-manifest");
   const podNamespaces = pods.length === 0 ? [namespace] : pods;
-  const objects = clusterManifest({ namespace, podNamespaces, image, storage, isReadOnly: follow === true });
+  const rights = { isReadOnly: follow === true, allowsExec: exec === true };
+  const objects = clusterManifest({ namespace, podNamespaces, image, storage, ...rights });
   if (json === true) {
     context.print(JSON.stringify(objects, null, 2));
     return exitCode.ok;

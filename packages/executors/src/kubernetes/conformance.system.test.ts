@@ -2,8 +2,10 @@
  * The conformance cases on a real API server, whose kubelets the test plays, with the rights of `headroom kubernetes manifest` alone. The
  * test takes turns with other long tests by commit; `npm run conformance -- kubernetes` always runs it.
  */
+import { attemptId } from "@headroom/model";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
+import type { ConformanceWorld } from "../conformance/conformance-world.ts";
 import { conformanceCasesFor, runConformanceCase } from "../conformance/conformance.ts";
 import { clusterManifest } from "./manifest.ts";
 import { CLUSTER_START_MS, KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
@@ -32,11 +34,37 @@ describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", 
   }, 60_000);
 
   it("prints objects that the API server accepts", async () => {
-    const shared = { podNamespaces: ["default"], image: "headroom:1", storage: "1Gi", isReadOnly: false };
+    const shared = {
+      podNamespaces: ["default"],
+      image: "headroom:1",
+      storage: "1Gi",
+      isReadOnly: false,
+      allowsExec: true,
+    };
     const [own, ...objects] = clusterManifest({ ...shared, namespace: "default" });
     expect(own).toMatchObject({ kind: "Namespace" });
     // Those with the rights are in use.
     for (const object of objects.slice(-3)) await cluster.create(object, true);
+  });
+
+  it("runs a command inside the container of a worker", { timeout: 60_000 }, async () => {
+    const subject = kubernetesSubject(kubeconfig, (message) => problems.push(message));
+    const command = ["/bin/sh", "-c", 'read -r line; echo "$line $0"; hostname; echo err >&2; exit 7', "two words"];
+    const run = async (world: ConformanceWorld): Promise<void> => {
+      const { executor, observer } = world.watched();
+      const launch = world.launch("exec sleep 30");
+      executor.perform(launch);
+      await observer.running(launch.attemptId);
+      const session = await executor.exec?.(launch.attemptId, { worker: 0, command, terminal: null });
+      await session?.write(Buffer.from("typed\n"));
+      const read = { stdout: "", stderr: "" };
+      for await (const { stream, data } of session?.output() ?? []) read[stream] += Buffer.from(data).toString();
+      expect(await session?.ended).toBe(7);
+      expect(read).toEqual({ stdout: expect.stringMatching(/^typed two words\nhr-/), stderr: "err\n" });
+      const other = executor.exec?.(attemptId("w9.1"), { worker: 0, command, terminal: null });
+      await expect(other).rejects.toMatchObject({ code: "cannotExec" });
+    };
+    await runConformanceCase(subject, { name: "exec", run });
   });
 
   const lacks = kubernetesSubject("", () => undefined).lacks ?? [];

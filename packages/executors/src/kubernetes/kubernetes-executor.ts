@@ -35,8 +35,8 @@ import { Connection, messageOf } from "./api/connection.ts";
 import { PodAdoption } from "./adoption/pod-adoption.ts";
 import { PodApi } from "./api/pod-api.ts";
 import { ClusterCopy } from "./cluster-copy.ts";
-import { execRefusal } from "./executor/exec-refusal.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
+import { startPodExec } from "./executor/pod-exec.ts";
 import { PodLauncher } from "./executor/pod-launcher.ts";
 import { PodTidier } from "./executor/pod-tidier.ts";
 import { mapsSubmitters } from "./executor/submitter-names.ts";
@@ -226,8 +226,15 @@ class KubernetesExecutor implements Executor {
     yield* readLogs(source, request, signal);
   }
 
-  exec(attemptId: AttemptId, { worker }: ExecRequest): Promise<ExecSession> {
-    return Promise.reject(execRefusal(readPlace(this.#store.filesOf(attemptId)), worker));
+  async exec(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession> {
+    const files = this.#store.filesOf(attemptId);
+    const place = readPlace(files);
+    const state = readState(files);
+    if (place === null || state.kind !== "running")
+      throw new OperationalError("cannotExec", "No command can be run inside the worker: the attempt does not run.", {
+        retryable: false,
+      });
+    return await startPodExec(this.#connection, place, state.launch.workingDir, request);
   }
 
   /** Kubernetes' metrics API has rates, not the processor time that was used. */

@@ -12,6 +12,8 @@ export interface ManifestOptions {
   readonly storage: string;
   /** True: nodes and pods are read, and nothing is changed. */
   readonly isReadOnly: boolean;
+  /** Whether commands may be run inside pods. */
+  readonly allowsExec: boolean;
 }
 
 const NAME = "headroom";
@@ -44,7 +46,12 @@ export function clusterManifest(options: ManifestOptions): readonly object[] {
 }
 
 /** The service account of the control plane, and its roles. */
-export function rightsManifest({ namespace, podNamespaces, isReadOnly }: ManifestOptions): readonly object[] {
+export function rightsManifest({
+  namespace,
+  podNamespaces,
+  isReadOnly,
+  allowsExec,
+}: ManifestOptions): readonly object[] {
   const subjects = [{ kind: "ServiceAccount", name: NAME, namespace }];
   const role = (name: string): object => ({ apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name });
   const [reads, runs] = [`${NAME}-reads`, `${NAME}-runs`];
@@ -70,6 +77,8 @@ export function rightsManifest({ namespace, podNamespaces, isReadOnly }: Manifes
             { apiGroups: [""], resources: ["pods"], verbs: ["create", "delete", "patch"] },
             { apiGroups: [""], resources: ["pods/binding"], verbs: ["create"] },
             { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
+            // A WebSocket opens with GET; servers from 1.35 also check `create`.
+            ...(allowsExec ? [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get", "create"] }] : []),
             { apiGroups: [""], resources: ["services"], verbs: ["create", "delete"] },
             { apiGroups: [""], resources: ["events"], verbs: ["create"] },
           ]),

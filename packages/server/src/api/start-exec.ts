@@ -14,6 +14,7 @@ export async function startExec(plane: ControlPlane, call: Call<"startExec">): P
   const started = { attemptId: "", task: 0, node: "" };
   const workloadId = call.params.id as WorkloadId;
   const id = await plane.execs.add(call.actor, async () => {
+    await refuseOthers(plane, workloadId, call.actor);
     const wanted = {
       kind: "startExec",
       workloadId,
@@ -36,6 +37,22 @@ export async function startExec(plane: ControlPlane, call: Call<"startExec">): P
     throw refuse("cannotExec", `No executor here runs attempt ${attemptId}, or it runs no commands inside workers.`);
   });
   return { id, worker, ...started };
+}
+
+/** Where work runs as a user or service account of its submitter, a command inside it would run as the submitter too (decision 71). */
+async function refuseOthers(plane: ControlPlane, id: WorkloadId, actor: string): Promise<void> {
+  const { submitter, workers } = await plane.driver.read(({ state }) => {
+    const workload = state.workloads.get(id);
+    const attempts = (workload?.activeAttempts ?? []).flatMap((each) => state.attempts.get(each) ?? []);
+    return { submitter: workload?.actor ?? actor, workers: attempts.map((attempt) => attempt.workers) };
+  });
+  if (submitter === actor) return;
+  for (const each of workers)
+    if ((await executorOf(plane, each))?.capabilities.submitters === true)
+      throw refuse(
+        "cannotExec",
+        `${id} runs as the user of ${submitter}, so only ${submitter} runs commands inside it.`,
+      );
 }
 
 /** The user may have stopped the workload, or it has ended; a control plane that closes takes no commands. */

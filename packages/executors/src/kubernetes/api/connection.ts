@@ -6,6 +6,8 @@ import type { IncomingMessage, RequestOptions } from "node:http";
 import { request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { AgentOptions } from "node:https";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { PassThrough } from "node:stream";
 import { OperationalError } from "@headroom/platform";
 
 export interface ConnectionSettings {
@@ -37,6 +39,19 @@ const CALLS_MAX = 16;
 /** Tokens of service accounts are renewed on disk, and those of commands expire. */
 const CREDENTIALS_MAX_AGE_MS = 60_000;
 const MESSAGE_SHOWN = 300;
+
+/** The part of the socket of `@kubernetes/client-node` (package `ws`) that is used. */
+export interface ApiSocket {
+  readonly protocol: string;
+  readonly readyState: number;
+  onclose: (() => void) | null;
+  onerror: (() => void) | null;
+  send(data: Buffer, sent: (error?: Error) => void): void;
+  pause(): void;
+  resume(): void;
+  close(): void;
+  terminate(): void;
+}
 
 interface Credentials {
   readonly server: URL;
@@ -103,6 +118,39 @@ export class Connection {
     }
   }
 
+  /**
+   * A connection of WebSocket (RFC 6455) with the protocol of remote commands. `onMessage`: gets the channel and its bytes. Throws if the
+   * server refuses it.
+   */
+  async socket(path: string, onMessage: (channel: number, data: Buffer) => void): Promise<ApiSocket> {
+    const { requestTimeoutMs } = this.#settings;
+    const { Exec } = await import("@kubernetes/client-node");
+    const { handler } = new Exec(await this.#config());
+    // A server that closes a channel would otherwise end the streams of this process.
+    Object.assign(handler, {
+      streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+    });
+    const opening = handler.connect(path, null, (channel, data) => {
+      onMessage(channel, data);
+      return true;
+    });
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(unreachable(`no answer within ${requestTimeoutMs} ms`)),
+      requestTimeoutMs,
+    );
+    try {
+      const socket = (await Promise.race([opening, late.promise])) as unknown as ApiSocket;
+      this.#closed.signal.addEventListener("abort", () => socket.terminate(), { once: true });
+      return socket;
+    } catch (error) {
+      void opening.then((socket) => socket.close()).catch(() => undefined);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   close(): void {
     this.#closed.abort();
     this.#latest?.callAgent.destroy();
@@ -146,10 +194,11 @@ export class Connection {
     return (this.#credentials = this.#latest = await this.#loading);
   }
 
-  async #load(before: Credentials | null): Promise<Credentials> {
-    const { KubeConfig } = await import("@kubernetes/client-node");
+  /** The configuration; its credentials are those of the user that `token` names, if it is set. */
+  async #config(): Promise<KubeConfig> {
+    const { KubeConfig: Config } = await import("@kubernetes/client-node");
     const { kubeconfig, context, token } = this.#settings;
-    const config = new KubeConfig();
+    const config = new Config();
     if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
     else if (process.env["KUBERNETES_SERVICE_HOST"] !== undefined) config.loadFromCluster();
     else config.loadFromDefault();
@@ -157,6 +206,13 @@ export class Connection {
     const cluster = config.getCurrentCluster();
     if (cluster === null)
       throw new Error(`the kubeconfig has no cluster for the context ${config.getCurrentContext()}`);
+    if (token !== undefined) config.loadFromClusterAndUser(cluster, { name: "token", token: token() });
+    return config;
+  }
+
+  async #load(before: Credentials | null): Promise<Credentials> {
+    const config = await this.#config();
+    const server = new URL(config.getCurrentCluster()?.server ?? "");
     const applied: RequestOptions & AgentOptions = {};
     await config.applyToHTTPSOptions(applied);
     const { ca, cert, key, passphrase, pfx, rejectUnauthorized, servername } = applied;
@@ -170,11 +226,7 @@ export class Connection {
       before.callAgent.destroy();
       before.streamAgent.destroy();
     }
-    const headers = {
-      ...stringHeaders(applied),
-      ...(token === undefined ? {} : { Authorization: `Bearer ${token()}` }),
-    };
-    return { server: new URL(cluster.server), headers, callAgent, streamAgent, atMs: performance.now(), tls };
+    return { server, headers: stringHeaders(applied), callAgent, streamAgent, atMs: performance.now(), tls };
   }
 }
 

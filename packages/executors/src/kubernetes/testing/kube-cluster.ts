@@ -96,7 +96,8 @@ export class KubeCluster {
 
   /** Creates the service account of `headroom kubernetes manifest` with its rights, for pods in the namespace `default`. */
   async #grantRights(): Promise<void> {
-    const options = { namespace: "default", podNamespaces: ["default"], image: "", storage: "", isReadOnly: false };
+    const shared = { namespace: "default", podNamespaces: ["default"], image: "", storage: "" };
+    const options = { ...shared, isReadOnly: false, allowsExec: true };
     for (const object of rightsManifest(options)) await this.create(object);
   }
 

@@ -15,6 +15,7 @@ import type { KubernetesPod } from "../api/objects.ts";
 import { objectKey } from "../api/objects.ts";
 import { Reflector } from "../api/reflector.ts";
 import { Connection } from "../api/connection.ts";
+import { serveExec } from "./exec-server.ts";
 import type { KubeCluster } from "./kube-cluster.ts";
 import { freePorts } from "./kube-cluster.ts";
 
@@ -359,8 +360,19 @@ export class TestKubelet {
       }
       void this.#sendLog(running, url.searchParams, response).catch(() => response.destroy());
     });
+    this.#server.on("upgrade", (request, socket) =>
+      serveExec(request, socket, (container, command) => this.#exec(container, command)),
+    );
     this.#server.listen(port, "127.0.0.1");
     await new Promise((resolve) => this.#server?.once("listening", () => resolve(undefined)));
+  }
+
+  /** A command beside the first process of the container, which is the child of `unshare`. */
+  #exec(container: string, command: readonly string[]): ChildProcess | null {
+    const { child, exit } = this.#running.get(container) ?? {};
+    if (child?.pid === undefined || exit !== null) return null;
+    const first = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim().split(" ")[0] ?? "";
+    return spawn("nsenter", ["--target", first, "--pid", "--mount", "--uts", ...command], { stdio: "pipe", cwd: "/" });
   }
 
   async #sendLog(running: Running, query: URLSearchParams, response: ServerResponse): Promise<void> {
