@@ -13,6 +13,8 @@ export {
   teamHoldsOfFamily,
 } from "./accounts/usage.ts";
 export type { AccountView, DecayedUsageView } from "./accounts/usage.ts";
+export { orderAdvice } from "./accounts/order-advice.ts";
+export type { AdviceQuestion, OrderAdvice } from "./accounts/order-advice.ts";
 export { expectedProofs } from "./accounts/expected-proofs.ts";
 export { holdReason, queuePage, waitingSummary } from "./accounts/queue-page.ts";
 export type { HoldReason, QueuePage, QueueQuery } from "./accounts/queue-page.ts";

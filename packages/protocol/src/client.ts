@@ -9,6 +9,7 @@ import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { Costs, CostsParameters } from "./cost.ts";
 import type { Offers, OffersParameters } from "./offers.ts";
+import type { AdviceParameters, OrderAdvice } from "./order-advice.ts";
 import type { DriftCheck, RemediationList, RemediationRun, RemediationRunList } from "./remediation.ts";
 import type { Drill, DrillForecast, DrillList, DrillRequestInput } from "./drill.ts";
 import type { SeriesQuery, SubjectSeries } from "./series.ts";
@@ -314,6 +315,8 @@ export interface HeadroomClient {
     query?: PageRequest & { readonly pool?: string | undefined; readonly all?: boolean | undefined },
     options?: CallOptions,
   ): Promise<OrderPage>;
+  /** Nodes with which waiting work would start: what to order, what it costs, and when it is expected. */
+  adviseOrders(query?: AdviceParameters, options?: CallOptions): Promise<OrderAdvice>;
   getCapacityOrder(name: string, options?: CallOptions): Promise<CapacityOrder>;
   createCapacityOrder(body: OrderRequestInput, options?: DryRunOptions): Promise<OrderSet>;
   advanceCapacityOrder(name: string, body: AdvanceRequestInput, options?: DryRunOptions): Promise<OrderSet>;

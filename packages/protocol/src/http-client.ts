@@ -268,6 +268,7 @@ type OrderCalls =
   | "tryEndpoint"
   | "reportLoad"
   | "listCapacityOrders"
+  | "adviseOrders"
   | "getCapacityOrder"
   | "createCapacityOrder"
   | "advanceCapacityOrder"
@@ -281,6 +282,7 @@ function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
     tryEndpoint: (id, body, options) => http.call(o.tryEndpoint, { params: { id }, body, options }),
     reportLoad: (id, body, options) => http.call(o.reportLoad, { params: { id }, body, options }),
     listCapacityOrders: (query, options) => http.call(o.listCapacityOrders, { query: { ...query }, options }),
+    adviseOrders: (query, options) => http.call(o.adviseOrders, { query: { ...query }, options }),
     getCapacityOrder: (name, options) => http.call(o.getCapacityOrder, { params: { name }, options }),
     createCapacityOrder: (body, { dryRun, ...options } = {}) =>
       http.call(o.createCapacityOrder, { query: { dryRun }, body, options }),

@@ -19,6 +19,8 @@ export * from "./overflow.ts";
 export * from "./rollout.ts";
 export * from "./capacity-history.ts";
 export * from "./cost.ts";
+export { ADVISED_NODES_DEFAULT, adviceQuery } from "./order-advice.ts";
+export type { AdviceParameters, AdviceQuery, OrderAdvice } from "./order-advice.ts";
 export { offers, offersQuery, type Offers, type OffersParameters, type OffersQuery } from "./offers.ts";
 export * from "./drill.ts";
 export * from "./remediation.ts";

@@ -11,6 +11,7 @@ import {
   orderRequest,
   orderSet,
 } from "./capacity-order.ts";
+import { adviceQuery, orderAdvice } from "./order-advice.ts";
 import { operation } from "./operation.ts";
 import { commandProblems } from "./operation-problems.ts";
 
@@ -22,6 +23,11 @@ export const orderOperations = {
     subject: "any",
     query: orderQuery,
     problems: ["invalidCursor"],
+  }),
+  adviseOrders: operation("GET /v1/order-advice", "Nodes with which waiting work would start", orderAdvice, {
+    permission: "plan.read",
+    query: adviceQuery,
+    problems: ["unknownPoolName", "unknownWorkload", "overloaded", "tookTooLong"],
   }),
   getCapacityOrder: operation("GET /v1/capacity-orders/{name}", "One capacity order with its changes", capacityOrder, {
     permission: "fleet.read",

@@ -11,6 +11,7 @@ export * from "./artifact-lineage.ts";
 export * from "./artifact-view.ts";
 export { orderPhaseText, spanText } from "./capacity-order-text.ts";
 export * from "./capacity-order-view.ts";
+export { checkAdviceQuery, orderAdviceView } from "./order-advice-view.ts";
 export * from "./drill-view.ts";
 export * from "./endpoint-view.ts";
 export * from "./capacity-recorder.ts";

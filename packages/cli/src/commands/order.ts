@@ -2,6 +2,7 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { OptionDefinition } from "../command.ts";
 import { limitOption } from "../listing-options.ts";
+import type { AdviseOptions } from "../order/advise-orders.ts";
 import type {
   AdvanceOrderOptions,
   ChangeOrderOptions,
@@ -49,6 +50,32 @@ const showSubcommand = defineCommand<{ readonly json?: boolean }>({
   async run(context, { args, options }) {
     const { showOrder } = await import("../order/run-order.ts");
     return showOrder(context, args[0] ?? "", options);
+  },
+});
+
+const adviseSubcommand = defineCommand<AdviseOptions>({
+  name: "advise",
+  summary: "Say which nodes would let waiting work start, what they cost, and when they are expected",
+  details: `The work in the queue is placed, in its order, on free nodes and on those that are coming. Work that does not fit gets the fewest
+further nodes, of the pool where they cost least. Quotas, constraints and data rules count; nothing is ordered.
+
+Examples:
+  headroom order advise                            for all waiting work
+  headroom order advise --workload train-70b --pool h100
+  headroom order advise --propose --lead-time 5w..8w   one proposal for each pool, for another user to approve`,
+  options: [
+    { flags: "--pool <pool>", description: "only nodes of this pool (default: of any)" },
+    { flags: "--workload <workload>", description: "only nodes for this workload (default: for all that wait)" },
+    { flags: "--nodes <count>", description: "most nodes of one pool (default: 64)" },
+    { flags: "--propose", description: "propose the orders" },
+    ...arrivalOptions,
+    { flags: "--reason <text>", description: "reason of the proposals (default: the work that would start)" },
+    { flags: "--csv", description: "print comma-separated values" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { adviseOrders } = await import("../order/advise-orders.ts");
+    return adviseOrders(context, options);
   },
 });
 
@@ -128,8 +155,8 @@ const cancelSubcommand = defineCommand<ChangeOrderOptions>({
 
 export const orderCommand = defineCommand({
   name: "order",
-  summary: "Keep track of nodes that are coming: create, list, show, advance or cancel capacity orders",
-  commands: [createSubcommand, listSubcommand, showSubcommand, advanceSubcommand, cancelSubcommand],
+  summary: "Keep track of nodes that are coming: advise, create, list, show, advance or cancel capacity orders",
+  commands: [adviseSubcommand, createSubcommand, listSubcommand, showSubcommand, advanceSubcommand, cancelSubcommand],
   run() {
     return Promise.reject(new CliError("order needs a command: headroom order list", exitCode.usage));
   },

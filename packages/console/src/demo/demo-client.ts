@@ -174,6 +174,7 @@ type Reading = Pick<
   | "endpoints"
   | "listCapacityOrders"
   | "getCapacityOrder"
+  | "adviseOrders"
   | "listIncidents"
   | "getIncident"
   | "fleetHealth"

@@ -2,13 +2,13 @@
 import type { Engine } from "@headroom/engine";
 import { planOrder } from "@headroom/explain";
 import type { OrderCommandBody } from "@headroom/explain";
-import { ProblemError, advanceRequest, orderRequest, refuse } from "@headroom/protocol";
+import { ProblemError, adviceQuery, advanceRequest, orderRequest, refuse } from "@headroom/protocol";
 import type { HeadroomClient, OrderSet } from "@headroom/protocol";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-type OrderReading = Pick<HeadroomClient, "endpoints" | "listCapacityOrders" | "getCapacityOrder">;
+type OrderReading = Pick<HeadroomClient, "endpoints" | "listCapacityOrders" | "getCapacityOrder" | "adviseOrders">;
 type OrderCommands = Pick<HeadroomClient, "createCapacityOrder" | "advanceCapacityOrder" | "cancelCapacityOrder">;
 
 export const orderReading = (world: Pick<DemoWorld, "engine" | "nowMs" | "endpoints">): OrderReading => ({
@@ -16,6 +16,14 @@ export const orderReading = (world: Pick<DemoWorld, "engine" | "nowMs" | "endpoi
   listCapacityOrders: async (query = {}) => {
     const { items, nextCursor } = views.orderList(world.engine, query, world.nowMs);
     return { items: [...items], nextCursor };
+  },
+  adviseOrders: async (query = {}) => {
+    const texts = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    const asked = accepted(adviceQuery.safeParse(Object.fromEntries(texts)));
+    views.checkAdviceQuery(world.engine, asked);
+    return views.orderAdviceView(world.engine, asked, world.nowMs);
   },
   getCapacityOrder: async (name) => {
     const order = views.orderView(world.engine, name, world.nowMs);

@@ -19,6 +19,7 @@ import {
   fleetView,
   isListingCursor,
   levelRefusal,
+  checkAdviceQuery,
   noticesInOrder,
   endpointListView,
   orderList,
@@ -331,6 +332,10 @@ export const handlers: Handlers = {
     return { workloadId: id, changed: fields.length > 0 };
   },
   listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
+  adviseOrders: async ({ driver, forecast }, { query, actor }, gone) => {
+    await driver.read((engine) => checkAdviceQuery(engine, query));
+    return await forecast.ask({ kind: "orderAdvice", query }, actor, gone());
+  },
   getCapacityOrder: (plane, { params: { name } }) =>
     found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),
   ...remediationHandlers,

@@ -2,10 +2,12 @@
 import type { ApplyDocuments, Engine } from "@headroom/engine";
 import type { WorkloadChanges, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type {
+  AdviceQuery,
   Defragmentation,
   DrillForecast,
   ExpectedStart,
   ExpectedStartQuery,
+  OrderAdvice,
   Page,
   StartEstimate,
   StartingChanges,
@@ -19,6 +21,7 @@ export type ForecastQuestion =
   | { readonly kind: "estimate"; readonly id: string }
   | { readonly kind: "estimates"; readonly query: ExpectedStartQuery; readonly readable: ReadableTeams }
   | { readonly kind: "defragmentation" }
+  | { readonly kind: "orderAdvice"; readonly query: AdviceQuery }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
   | {
       readonly kind: "changeWorkload";
@@ -38,6 +41,7 @@ export interface ForecastAnswers {
   /** `null`: the cursor is unknown. */
   readonly estimates: Page<ExpectedStart> | null;
   readonly defragmentation: Defragmentation;
+  readonly orderAdvice: OrderAdvice;
   readonly forecast: ForecastView;
   readonly changeWorkload: ChangeForecastView;
   readonly apply: ApplyForecastView;

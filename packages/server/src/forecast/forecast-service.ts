@@ -21,8 +21,10 @@ export interface ForecastServiceOptions {
   readonly heapMibMax?: number;
 }
 
+const PRESENT: ReadonlySet<ForecastQuestion["kind"]> = new Set(["changes", "defragmentation", "orderAdvice"]);
+
 export class ForecastService {
-  /** Questions about the present state: changes that would start work now, and defragmentation. */
+  /** Questions about the present state: changes and orders that would start work, and defragmentation. */
   readonly #present: ForecastPool;
   /** Questions about the future: start estimates and what-ifs. */
   readonly #future: ForecastPool;
@@ -45,7 +47,7 @@ export class ForecastService {
     actor: string,
     gone: AbortSignal,
   ): Promise<ForecastAnswers[Kind]> {
-    const isOfPresent = question.kind === "changes" || question.kind === "defragmentation";
+    const isOfPresent = PRESENT.has(question.kind);
     return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, actor, gone));
   }
 

@@ -19,6 +19,7 @@ import {
   drillForecast,
   estimateView,
   forecastView,
+  orderAdviceView,
   stagingEstimate,
   startingChangesView,
   whatIfView,
@@ -97,6 +98,8 @@ function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): Forecas
     }
     case "defragmentation":
       return defragmentationView(engine);
+    case "orderAdvice":
+      return orderAdviceView(engine, question.query, nowMs);
     case "forecast":
       return forecastView(engine, question, imagined(present));
     case "changeWorkload":
