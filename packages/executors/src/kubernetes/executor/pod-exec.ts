@@ -179,7 +179,8 @@ function exitOf(data: Buffer): { readonly code: number; readonly message: string
     if (status.status === "Success") return { code: 0, message: null };
     const code = Number(status.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message);
     if (Number.isSafeInteger(code)) return { code, message: null };
-    return { code: NOT_STARTED, message: String(status.message ?? "the command could not be run") };
+    const { message } = status;
+    return { code: NOT_STARTED, message: typeof message === "string" ? message : "the command could not be run" };
   } catch {
     return { code: NOT_STARTED, message: "the answer of the API server cannot be read" };
   }
