@@ -217,7 +217,7 @@ describe("what a question leaves out", () => {
   });
 
   it("names the narrower format where it makes a run fit", async () => {
-    const asked = ["train", "--model", "mixtral-8x7b", "--accelerator", "L4", "--batch", "64", "--sequence", "65536"];
+    const asked = ["train", "--model", "mixtral-8x7b", "--accelerator", "L4", "--batch", "64", "--sequence", "81920"];
     const refused = await size(...asked, "--gpus", "32");
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("or fp8 instead of bf16")]);
     expect((await size(...asked, "--gpus", "32", "--precision", "fp8")).code).toBe(0);

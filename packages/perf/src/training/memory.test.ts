@@ -24,6 +24,15 @@ describe("model states", () => {
     expect(states(3, 8)).toBeCloseTo(18 / 8, 2);
   });
 
+  it("of experts are all there once over the accelerators of a fully sharded plan", () => {
+    for (const expert of [1, 4, 8]) {
+      const plan = planWith({ data: 8, zeroStage: 3, expert, shardCount: 8 });
+      const mixture = { ...jobOf(qwen3Large, 2048, 512), method: { kind: "lora" as const, rank: 1 } };
+      const { weights } = estimateMemory(mixture, plan).first.breakdown;
+      expect((8 * weights) / (2 * parameterCounts(qwen3Large).total)).toBeCloseTo(1, 2);
+    }
+  });
+
   it("of LoRA are little more than the frozen weights", () => {
     const lora = { ...job, method: { kind: "lora" as const, rank: 16 } };
     const { weights, gradients, optimizer } = estimateMemory(lora, planWith({})).first.breakdown;

@@ -229,8 +229,8 @@ function stateParts(
 ): Pick<MemoryBreakdown, "weights" | "gradients" | "optimizer"> {
   const { weightBytes, gradientBytes, optimizerBytes } = job.precision;
   const { stack } = job.software;
-  const shards = stateShardCount(plan);
-  const whole = plan.zeroStage === 3 ? shards : 1;
+  const kept = plan.zeroStage === 3 ? shardOf(plan, parameters) : parameters.total;
+  const trainedShare = trainedShareOf(parameters);
   // PyTorch computes gradients in the number format of the weights and then adds them to wider buffers. Megatron's
   // kernels add them in place.
   const isCopied = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3;
@@ -239,8 +239,11 @@ function stateParts(
   // they gather them.
   const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
   return {
-    weights: isMasterOnly ? frozenBytes(job, parameters, whole) : (weightBytes * parameters.total) / whole,
-    gradients: ((gradientBytes + arriving) * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1),
+    // With a master copy in the optimizer, only frozen weights (those of LoRA) are kept in their own format.
+    weights: weightBytes * kept * (isMasterOnly ? 1 - trainedShare : 1),
+    gradients:
+      (gradientBytes + arriving) *
+      (plan.zeroStage >= 2 ? trainedShare * shardOf(plan, parameters) : parameters.trained),
     optimizer: optimizerOf(plan, parameters, optimizerBytes),
   };
 }
@@ -288,13 +291,6 @@ function stageMemory(
 }
 
 /**
- * Bytes of weights that have no master copy in the optimizer (the frozen weights of LoRA), sharded over the replicas.
- */
-function frozenBytes(job: TrainingJob, parameters: RankParameters, shards: number): number {
-  return (job.precision.weightBytes * (parameters.total - parameters.trained)) / shards;
-}
-
-/**
  * Whether gradients exist at the same time as activations. Buffers wider than the weights (fp32 for 16-bit weights) are
  * allocated once and stay, and so do accumulated gradients. Other gradients appear only when the activations of their
  * layer are freed.
@@ -303,16 +299,21 @@ function areGradientsKept(job: TrainingJob, plan: ParallelPlan): boolean {
   return job.precision.gradientBytes > job.precision.weightBytes || microBatchCount(job, plan) > 1;
 }
 
-/**
- * Bytes of the optimizer state. The state of dense parameters is sharded over all replicas. The state of a routed
- * expert is sharded over fewer, because an expert has fewer replicas.
- */
+/** Bytes of the optimizer state. */
 function optimizerOf(plan: ParallelPlan, parameters: RankParameters, optimizerBytes: number): number {
   if (plan.zeroStage === 0) return optimizerBytes * parameters.trained;
+  return optimizerBytes * trainedShareOf(parameters) * shardOf(plan, parameters);
+}
+
+const trainedShareOf = ({ total, trained }: RankParameters): number => (total > 0 ? trained / total : 0);
+
+/**
+ * Parameters of a rank's shard. Dense parameters are sharded over all replicas, those of a routed expert over fewer,
+ * because an expert has fewer replicas.
+ */
+function shardOf(plan: ParallelPlan, { dense, experts }: RankParameters): number {
   const shards = stateShardCount(plan);
-  const replicas = Math.max(1, (shards * plan.tensor) / plan.expert);
-  const trainedShare = parameters.total > 0 ? parameters.trained / parameters.total : 0;
-  return optimizerBytes * trainedShare * (parameters.dense / shards + parameters.experts / replicas);
+  return dense / shards + experts / Math.max(1, (shards * plan.tensor) / plan.expert);
 }
 
 function gatheredBytes(job: TrainingJob, plan: ParallelPlan): number {

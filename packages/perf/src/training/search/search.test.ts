@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { planProblems } from "../feasibility.ts";
-import { acceleratorCountOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
+import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
 import { estimateMemory, fitVerdict } from "../memory.ts";
 import { scalingCurve } from "../scaling.ts";
 import { estimateStep } from "../step.ts";
 import { deepSeekV3, gpt175b, gptModel, jobOf, planWith, qwen3Large, systemOf } from "../testing/jobs.ts";
 import { searchBestPlan } from "./best.ts";
-import { advise, nearestPlan } from "./nearest.ts";
+import { advise, couldHold, nearestPlan } from "./nearest.ts";
 import { searchPareto } from "./pareto.ts";
 import {
   divisorsOf,
@@ -151,8 +151,28 @@ describe("the best plan", () => {
       return result.effort.boundedCount / layerChoices(job, wholeSpace(job, system, count)).length;
     };
     expect(boundedShare(8)).toBeLessThan(0.02);
-    expect(boundedShare(1024)).toBeGreaterThan(0);
-    expect(boundedShare(1024)).toBeLessThan(1 / 2);
+    expect(boundedShare(512)).toBeGreaterThan(0);
+    expect(boundedShare(512)).toBeLessThan(1 / 2);
+  });
+
+  it.each([
+    { method: "full", model: deepSeekV3, name: "H100" },
+    { method: "lora", model: deepSeekV3, name: "H100" },
+    { method: "full", model: qwen3Large, name: "A100-40" },
+    { method: "lora", model: qwen3Large, name: "A100-40" },
+    { method: "full", model: gpt175b, name: "A100-40" },
+    { method: "lora", model: gpt175b, name: "A100-40" },
+  ] as const)("excludes no count on which a plan fits: $method, $model.name on $name", ({ method, model, name }) => {
+    const asked: TrainingJob["method"] = method === "lora" ? { kind: "lora", rank: 16 } : { kind: "full" };
+    const job = { ...jobOf(model, 4096, 512), method: asked };
+    let excluded = 0;
+    for (let count = 1; count <= 512; count *= 2) {
+      const system = systemOf(name, count);
+      if (couldHold(job, acceleratorOf(system), count)) continue;
+      excluded++;
+      expect(searchBestPlan(job, system).kind, `${count}`).toBe("nothingFits");
+    }
+    expect(excluded).toBeGreaterThan(0);
   });
 
   it("says what is missing where nothing fits, and refuses nonsense", () => {
