@@ -342,7 +342,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     }),
     gateway,
     trials: new EndpointTrials(gateway, tokens),
-    autoscaler: new AutoscalerService({ driver, log, nowMs }),
+    autoscaler: new AutoscalerService({ home, driver, log, nowMs }),
     provisioners: new ProvisionerService({ home, driver, log }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
@@ -392,7 +392,7 @@ function running({
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();
-    plane.autoscaler.close();
+    await plane.autoscaler.close();
     plane.provisioners.close();
     plane.metricSourceService.close();
     plane.tokens.close();

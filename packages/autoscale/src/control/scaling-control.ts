@@ -52,6 +52,16 @@ export class ScalingControl {
   readonly #scaler = new TargetScaler();
   readonly #coldStarts = new ColdStarts();
 
+  /** Returns what was learnt, for `restore` of a later process; `null`: nothing. */
+  saved(): unknown {
+    return this.#scaler.saved();
+  }
+
+  /** Takes what `saved` gave. Anything that is damaged, older than a day or for other targets is learnt again. */
+  restore(stored: unknown): void {
+    this.#scaler.restore(stored);
+  }
+
   decide({ id, scale, targets, bounds, active }: ScaledEndpoint, reports: LoadReports, nowMs: number): ScalingStep {
     this.#coldStarts.learn(active);
     const coldStartMs = this.#coldStarts.usualMs;

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { LearntNeed } from "./learnt-need.ts";
 import { TargetScaler } from "./target-scaler.ts";
 import { lateShare, type LoadReading } from "./load-reading.ts";
+import { readTraffic } from "./traffic-log.ts";
 import { targetsFor } from "./endpoint-scaler.ts";
 
 const quantiles = { p50Ms: 400, p95Ms: 1_000, p99Ms: 2_000, requests: 100 };
@@ -80,6 +81,60 @@ it("knows the work of a replica by tokens after a minute", () => {
   const counts = measuredAt((atMs) => (atMs < 30_000 ? 5 : 35), 600_000);
   expect(Math.max(...counts.slice(45))).toBeLessThanOrEqual(7);
   expect(Math.min(...counts.slice(45))).toBeGreaterThanOrEqual(3);
+});
+
+/** An endpoint whose traffic bursts each ten minutes; its process ends and begins again at a time, with what was saved or without. */
+function burstyCounts(restartAtMs: number, stored: (saved: unknown) => unknown): number[] {
+  let need = new LearntNeed();
+  let [replicas, arrived] = [1, 0];
+  return Array.from({ length: 3_000 }, (_, look) => {
+    const nowMs = WALL_CLOCK_MS + 2_000 * look;
+    if (2_000 * look === restartAtMs) {
+      const saved = need.saved();
+      need = new LearntNeed();
+      need.restore(stored(saved));
+    }
+    const requestsPerSecond = look % 300 > 270 ? 40 : 4;
+    arrived += 2 * requestsPerSecond;
+    const tokens = { prompt: 1_000 * arrived, output: 100 * arrived, ended: arrived, promptTokenMs: 0.1 };
+    const isLate = requestsPerSecond > 10 * replicas;
+    const reading = { ...readingAt({ atMs: nowMs, requestsPerSecond }, arrived, isLate), tokens };
+    const sample = { nowMs, replicas, ready: replicas, coldStartMs: 30_000 };
+    replicas = need.needed(sample, reading, targets)?.replicas ?? replicas;
+    return replicas;
+  });
+}
+
+it("keeps the replicas for bursts over a restart with what was saved, and learns again from anything else", () => {
+  const json = (saved: unknown): unknown => JSON.parse(JSON.stringify(saved)) as unknown;
+  const restartAtMs = 4_500_000;
+  const from = restartAtMs / 2_000;
+  // From the end of one burst to the beginning of the next.
+  const between = (counts: readonly number[]): number => Math.min(...counts.slice(from, from + 120));
+  const whole = between(burstyCounts(-1, json));
+  expect(whole).toBeGreaterThan(1);
+  expect(between(burstyCounts(restartAtMs, json))).toBe(whole);
+  for (const damaged of [null, 7, { version: 2 }])
+    expect(between(burstyCounts(restartAtMs, () => damaged))).toBeLessThan(whole);
+});
+
+it("refuses stored traffic of other targets, from the future, too old, or with impossible numbers", () => {
+  const saved = { version: 1, key: "a", endedAtMs: 5_000, coldStartMs: 1, promptTokenMs: 0.1, outputTokenMs: null };
+  const row = [2_000, 1, 0, 3, 900, 2, 50, 2, 0];
+  expect(readTraffic({ ...saved, rows: [row] }, "a", 6_000)).not.toBeNull();
+  expect(readTraffic({ ...saved, rows: [row] }, "b", 6_000)).toBeNull();
+  expect(readTraffic({ ...saved, rows: [row] }, "a", 4_000)).toBeNull();
+  expect(readTraffic({ ...saved, rows: [row] }, "a", 90_000_000_000)).toBeNull();
+  for (const rows of [
+    "",
+    [row.slice(1)],
+    [row.with(0, 0)],
+    [row.with(4, Number.NaN)],
+    [row.with(3, 0)],
+    Array(9_999).fill(row),
+  ])
+    expect(readTraffic({ ...saved, rows }, "a", 6_000)).toBeNull();
+  expect(readTraffic({ ...saved, promptTokenMs: 0, rows: [row] }, "a", 6_000)).toBeNull();
 });
 
 it("spreads the requests of a short silence over it, and needs no tokens of a gateway that reports none", () => {

@@ -4,11 +4,12 @@
  * them leave the work of a request to be learnt from misses.
  */
 import type { Objectives } from "../capacity.ts";
-import type { LatencyQuantiles } from "../contract.ts";
+import type { EndpointSample, LatencyQuantiles } from "../contract.ts";
 import { PredictiveScaler } from "../policies/predictive.ts";
 import type { RuleVerdict } from "../policies/rule-choice.ts";
 import { lateShare, type LoadReading, type TokenReading } from "./load-reading.ts";
 import { MeasuredCapacity } from "./measured-capacity.ts";
+import { readTraffic, samplesOf, TrafficLog, type SavedTraffic } from "./traffic-log.ts";
 import type { Latency, Targets } from "./targets.ts";
 
 /** Time that requests may wait where only the time per token has a target. */
@@ -21,6 +22,8 @@ const QUANTILES_S = 60;
 const KEPT_SHARE = 0.9;
 /** Without tokens every request counts as so many: their work is learnt as a multiple of it. */
 const REQUEST_TOKENS = 1_000;
+/** Stored samples that one look learns from: some 10 ms. */
+const LEARNT_AGAIN = 30;
 
 interface Limit {
   readonly limitMs: number;
@@ -56,6 +59,36 @@ export class LearntNeed {
   #rules: Rules | null = null;
   #last: LoadReading | null = null;
   #needed: LearntReplicas | null = null;
+  readonly #log = new TrafficLog();
+  #coldStartMs = 0;
+  #endedAtMs = 0;
+  /** Whether the logged samples have tokens. */
+  #isMeasured = false;
+  #stored: unknown = null;
+  #again: Generator<EndpointSample, undefined> | null = null;
+
+  /** Samples from which a later process learns the same; `null`: there are none. */
+  saved(): unknown {
+    const { rows } = this.#log;
+    // Before the first reading, what an earlier process stored is still all that is known.
+    if (this.#rules === null || this.#stored !== null || rows.length === 0) return this.#stored;
+    const { key, capacity } = this.#rules;
+    const times = this.#isMeasured ? capacity.times : { promptTokenMs: null, outputTokenMs: null };
+    const saved: SavedTraffic = {
+      version: 1,
+      key,
+      endedAtMs: this.#endedAtMs,
+      coldStartMs: this.#coldStartMs,
+      ...times,
+      rows,
+    };
+    return saved;
+  }
+
+  /** Takes what `saved` gave to an earlier process. Anything else only means to learn from the beginning. */
+  restore(stored: unknown): void {
+    this.#stored = stored;
+  }
 
   /** Whether all targets are latencies. */
   isFor({ ttft, tpot, concurrency, requestsPerSecond, queueTimeMs }: Targets): boolean {
@@ -72,6 +105,8 @@ export class LearntNeed {
     const rules = this.#rulesOf(ttft, tpot);
     const last = this.#last;
     const { nowMs, replicas, ready, coldStartMs } = sample;
+    this.#begin(rules, nowMs);
+    if (this.#learnAgain(rules)) return null;
     if (last !== null && reading.atMs === last.atMs) return this.#needed;
     this.#last = reading;
     this.#needed = null;
@@ -88,11 +123,7 @@ export class LearntNeed {
     const tokens = rules.capacity.isKnown ? tokensBetween(last.tokens, this.#last.tokens) : null;
     const promptTokens = tokens?.prompt ?? REQUEST_TOKENS * arrivals;
     if (arrivals > 0) rules.promptTokens += 0.05 * (promptTokens / arrivals - rules.promptTokens);
-    const {
-      reason,
-      chosen = null,
-      ...decision
-    } = (tokens === null ? rules.learnt() : rules.measured()).decide({
+    const seen: EndpointSample = {
       nowMs,
       tickMs: 1000 * seconds,
       ready,
@@ -108,22 +139,64 @@ export class LearntNeed {
       missed: late * known,
       ttftMs: Number.NaN,
       coldStartMs,
-    });
+    };
+    this.#logged(seen, tokens !== null);
+    const { reason, chosen = null, ...decision } = rules.of(tokens !== null).decide(seen);
     this.#needed = { replicas: decision.replicas, reason, chosen, isUrgent: late > 0.5, isMeasured: tokens !== null };
     return this.#needed;
+  }
+
+  /** Samples with and without tokens do not go together. */
+  #logged(sample: EndpointSample, isMeasured: boolean): void {
+    if (isMeasured !== this.#isMeasured) this.#log.clear();
+    this.#isMeasured = isMeasured;
+    this.#coldStartMs = sample.coldStartMs;
+    this.#endedAtMs = sample.nowMs;
+    this.#log.add(sample);
+  }
+
+  #begin(rules: Rules, nowMs: number): void {
+    if (this.#stored === null) return;
+    const saved = readTraffic(this.#stored, rules.key, nowMs);
+    this.#stored = null;
+    if (saved === null) return;
+    this.#isMeasured = saved.promptTokenMs !== null;
+    rules.capacity.restore(saved);
+    this.#log.restore(saved.rows);
+    this.#coldStartMs = saved.coldStartMs;
+    this.#endedAtMs = saved.endedAtMs;
+    this.#again = samplesOf(saved);
+  }
+
+  /** Learns from some stored samples; false: all are learnt. */
+  #learnAgain(rules: Rules): boolean {
+    if (this.#again === null) return false;
+    for (let count = 0; count < LEARNT_AGAIN; count += 1) {
+      const { value } = this.#again.next();
+      if (value === undefined) {
+        this.#again = null;
+        return false;
+      }
+      rules.of(this.#isMeasured).decide(value);
+    }
+    return true;
   }
 
   #rulesOf(ttft: Limit | null, tpot: Limit | null): Rules {
     const missedShare = KEPT_SHARE * Math.min(ttft?.allowedShare ?? 1, tpot?.allowedShare ?? 1);
     const objectives = { ttftMs: ttft?.limitMs ?? TTFT_MS, tpotMs: tpot?.limitMs ?? Infinity };
-    if (this.#rules === null || !this.#rules.isFor(objectives, missedShare))
-      this.#rules = new Rules(objectives, missedShare);
+    const key = `${objectives.ttftMs} ${objectives.tpotMs} ${missedShare}`;
+    if (this.#rules?.key === key) return this.#rules;
+    this.#log.clear();
+    this.#again = null;
+    this.#rules = new Rules(key, objectives, missedShare);
     return this.#rules;
   }
 }
 
 /** The rules for one set of targets, each made when it is needed. */
 class Rules {
+  readonly key: string;
   readonly capacity: MeasuredCapacity;
   /** Running mean of the prompt tokens of a request. */
   promptTokens = REQUEST_TOKENS;
@@ -132,24 +205,23 @@ class Rules {
   #learnt: PredictiveScaler | null = null;
   #measured: PredictiveScaler | null = null;
 
-  constructor(objectives: Objectives, missedShare: number) {
+  constructor(key: string, objectives: Objectives, missedShare: number) {
+    this.key = key;
     this.capacity = new MeasuredCapacity(objectives.tpotMs);
     this.#objectives = objectives;
     this.#missedShare = missedShare;
   }
 
-  isFor({ ttftMs, tpotMs }: Objectives, missedShare: number): boolean {
-    return (
-      ttftMs === this.#objectives.ttftMs && tpotMs === this.#objectives.tpotMs && missedShare === this.#missedShare
-    );
+  of(isMeasured: boolean): PredictiveScaler {
+    return isMeasured ? this.#withCapacity() : this.#withoutCapacity();
   }
 
   /** For work of which nothing is known. */
-  learnt(): PredictiveScaler {
+  #withoutCapacity(): PredictiveScaler {
     return (this.#learnt ??= new PredictiveScaler(null, this.#objectives, { missedShare: this.#missedShare }));
   }
 
-  measured(): PredictiveScaler {
+  #withCapacity(): PredictiveScaler {
     return (this.#measured ??= new PredictiveScaler(this.capacity, this.#objectives, {
       missedShare: this.#missedShare,
       isMeasured: true,

@@ -27,6 +27,17 @@ export class MeasuredCapacity implements WorkModel {
     this.#tpotMs = tpotMs;
   }
 
+  get times(): { readonly promptTokenMs: number | null; readonly outputTokenMs: number | null } {
+    const known = (time: number): number | null => (time < Infinity ? time : null);
+    return { promptTokenMs: known(this.#promptTokenMs), outputTokenMs: known(this.#outputTokenMs) };
+  }
+
+  /** Takes over what was measured earlier. */
+  restore({ promptTokenMs, outputTokenMs }: MeasuredCapacity["times"]): void {
+    this.#promptTokenMs = promptTokenMs ?? Infinity;
+    this.#outputTokenMs = outputTokenMs ?? Infinity;
+  }
+
   /** Whether the time of a prompt token is known. */
   get isKnown(): boolean {
     return this.#promptTokenMs < Infinity;

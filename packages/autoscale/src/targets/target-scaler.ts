@@ -102,6 +102,15 @@ export class TargetScaler {
   /** Requests per second over a minute that one replica was seen to serve within the targets. */
   #servedPerReplica = 0;
 
+  /** Returns what was learnt, for `restore` of a later process; `null`: nothing. */
+  saved(): unknown {
+    return this.#learnt.saved();
+  }
+
+  restore(stored: unknown): void {
+    this.#learnt.restore(stored);
+  }
+
   decide(sample: TargetSample, targets: Targets): TargetDecision {
     const { nowMs, replicas, reading, bounds } = sample;
     if (nowMs < this.#lastAtMs || nowMs - this.#lastAtMs > GAP_MS) this.#forget();

@@ -11,12 +11,15 @@ import type { EndpointLoad, LoadReport, OverflowReading, ScalingState } from "@h
 import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
+import { LearntFiles } from "./learnt-files.ts";
 import { RolloutService } from "./rollout-service.ts";
 
 const TICK_MS = 2_000;
 const AUTOSCALER = "autoscaler";
 
 interface AutoscalerParts {
+  /** Folder of the state. */
+  readonly home: string;
   readonly driver: Pick<Driver, "read" | "command">;
   readonly log: DriverLog;
   readonly nowMs: () => number;
@@ -34,12 +37,15 @@ export class AutoscalerService implements EndpointReadings {
   readonly #reports = new LoadReports();
   readonly #rollouts: RolloutService;
   readonly #followed = new Map<string, Followed>();
+  readonly #learnt: LearntFiles;
+  #isSwept = false;
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
 
   constructor(parts: AutoscalerParts) {
     this.#parts = parts;
     this.#rollouts = new RolloutService(parts);
+    this.#learnt = new LearntFiles(parts.home, parts.log, parts.nowMs);
   }
 
   start(): void {
@@ -48,9 +54,14 @@ export class AutoscalerService implements EndpointReadings {
     this.#rollouts.start();
   }
 
-  close(): void {
+  async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#rollouts.close();
+    await this.#learnt.storeAll(this.#learntOfAll());
+  }
+
+  #learntOfAll(): readonly { readonly id: string; saved(): unknown }[] {
+    return [...this.#followed].map(([id, { control }]) => ({ id, saved: () => control.saved() }));
   }
 
   rollout(workload: Workload): RolloutJudged | null {
@@ -106,8 +117,11 @@ export class AutoscalerService implements EndpointReadings {
       const ids = await driver.read((engine) => endpointsOf(engine).map(({ id }) => id));
       const present = new Set<string>(ids);
       this.#reports.keepOnly(present, nowMs());
-      for (const id of this.#followed.keys()) if (!present.has(id)) this.#followed.delete(id);
+      for (const id of this.#followed.keys()) if (!present.has(id)) this.#forget(id);
       for (const id of ids) await this.#lookAt(id);
+      this.#learnt.storeOne(this.#learntOfAll());
+      if (!this.#isSwept) await this.#learnt.keepOnly(present);
+      this.#isSwept = true;
     } catch (error) {
       log.warn(`Endpoints were not scaled: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
@@ -117,9 +131,8 @@ export class AutoscalerService implements EndpointReadings {
 
   async #lookAt(workloadId: string): Promise<void> {
     const looked = await this.#parts.driver.read(({ state }) => lookedAt(state, workloadId));
-    if (looked === null) return void this.#followed.delete(workloadId);
-    const followed = this.#followed.get(workloadId) ?? newlyFollowed();
-    this.#followed.set(workloadId, followed);
+    if (looked === null) return this.#forget(workloadId);
+    const followed = this.#followed.get(workloadId) ?? this.#follow(workloadId);
     if (followed.isDeciding) return;
     followed.isDeciding = true;
     try {
@@ -127,6 +140,17 @@ export class AutoscalerService implements EndpointReadings {
     } finally {
       followed.isDeciding = false;
     }
+  }
+
+  #forget(workloadId: string): void {
+    if (this.#followed.delete(workloadId)) this.#learnt.remove(workloadId);
+  }
+
+  #follow(workloadId: string): Followed {
+    const followed = newlyFollowed();
+    followed.control.restore(this.#learnt.read(workloadId));
+    this.#followed.set(workloadId, followed);
+    return followed;
   }
 
   async #decide(endpoint: ScaledEndpoint, followed: Followed): Promise<void> {
