@@ -38,7 +38,7 @@ const tokenCounts = z
     ended: requestCount.meta({ description: "Number of these requests." }),
     promptTokenMs: amount.nullable().meta({
       description:
-        "Time to the first token for each prompt token that was in no cache, which a tenth of the last minute's requests did not exceed; null: no request.",
+        "Time to the first token for each prompt token that was in no cache, which a tenth of the last minute's requests did not exceed; null: fewer than 20 requests.",
     }),
   })
   .meta({ id: "TokenCounts", description: "Tokens of an endpoint's requests, as a gateway counts them." });

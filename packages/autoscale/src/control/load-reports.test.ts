@@ -118,6 +118,13 @@ it("counts tokens of all gateways, part of a long silence, and none where a gate
   });
   reports.take("w1", report({ requests: 140, tokens: { ...tokens, prompt: 18_000 } }), 135_000);
   expect(reports.load("w1", 135_000)).toMatchObject({ arrived: 80, tokens: { prompt: 8_000 } });
+  // Reports of the other gateway went on: the silent one adds no more than a usual interval.
+  for (let atMs = 136_000; atMs <= 195_000; atMs += 1_000) reports.take("w1", report({ gateway: "b", tokens }), atMs);
+  reports.take("w1", report({ requests: 740, tokens: { ...tokens, prompt: 78_000 } }), 195_000);
+  expect(reports.load("w1", 195_000)).toMatchObject({ arrived: 140, tokens: { prompt: 14_000 } });
+  // The clock was set back: counts go on, and no reading is of the future.
+  reports.take("w1", report({ requests: 750, tokens: { ...tokens, prompt: 79_000 } }), 135_000);
+  expect(reports.load("w1", 135_000)).toMatchObject({ arrived: 150, newestAtMs: 135_000, tokens: { prompt: 15_000 } });
   reports.take("w1", report({ gateway: "old" }), 135_000);
   expect(reports.load("w1", 135_000)?.tokens).toBeNull();
 });

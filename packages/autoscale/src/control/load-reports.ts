@@ -12,6 +12,8 @@ const FORGOTTEN_AFTER_MS = 120_000;
 const RATE_WINDOW_MS = 15_000;
 /** Requests of a longer time between two reports count in part: all of them at once would be no load of now. */
 const COUNTED_MS = 60_000;
+/** The same while other gateways report, whose reports are the time between two samples: the longest usual interval. */
+const COUNTED_BESIDE_MS = 6_000;
 const GATEWAYS_MAX = 64;
 const ENDPOINTS_MAX = 1_000;
 
@@ -54,6 +56,7 @@ export class LoadReports {
     const readings = known ?? newReadings();
     this.#endpoints.set(workloadId, readings);
     const { gateways } = readings;
+    setBack(gateways, nowMs);
     const key = `${report.gateway} ${report.startedAtMs}`;
     const isShared = isSharedAfter(gateways, report);
     const before = gateways.get(key);
@@ -61,13 +64,19 @@ export class LoadReports {
       readings.refusedAtMs = nowMs;
       return;
     }
-    if (before !== undefined) count(readings, before.report, report, Math.min(1, COUNTED_MS / (nowMs - before.atMs)));
+    if (before !== undefined) {
+      const sinceMs = nowMs - Math.max(...[...gateways.values()].map(({ atMs }) => atMs));
+      const countedMs = Math.min(COUNTED_MS, Math.max(COUNTED_BESIDE_MS, sinceMs));
+      const gapMs = nowMs - before.atMs;
+      count(readings, before.report, report, gapMs > countedMs ? countedMs / gapMs : 1);
+    }
     gateways.set(key, { report, atMs: nowMs, counts: countsAfter(before, report, nowMs), isShared });
   }
 
   /** Keeps only these endpoints, and drops gateways that are silent for long while others report. */
   keepOnly(workloadIds: ReadonlySet<string>, nowMs: number): void {
     for (const [id, { gateways }] of this.#endpoints) {
+      setBack(gateways, nowMs);
       if (!workloadIds.has(id)) this.#endpoints.delete(id);
       for (const [name, { atMs }] of gateways)
         if (gateways.size > 1 && nowMs - atMs > FORGOTTEN_AFTER_MS) gateways.delete(name);
@@ -139,6 +148,11 @@ const newReadings = (): Readings => ({
   tokens: { prompt: 0, output: 0, ended: 0 },
   refusedAtMs: -Infinity,
 });
+
+/** Readings of a later time were taken before the clock was set back. */
+function setBack(gateways: Map<string, GatewayReading>, nowMs: number): void {
+  for (const [key, each] of gateways) if (each.atMs > nowMs) gateways.set(key, { ...each, atMs: nowMs, counts: [] });
+}
 
 /** Adds what came between two reports of a gateway. A count that went back begins again, and adds nothing. */
 function count(readings: Readings, before: LoadReport, now: LoadReport, share: number): void {

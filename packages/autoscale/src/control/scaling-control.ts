@@ -62,6 +62,11 @@ export class ScalingControl {
     this.#scaler.restore(stored);
   }
 
+  /** Learns from so many stored samples at most; returns the number of those that it learnt from. */
+  learnAgain(most: number): number {
+    return this.#scaler.learnAgain(most);
+  }
+
   decide({ id, scale, targets, bounds, active }: ScaledEndpoint, reports: LoadReports, nowMs: number): ScalingStep {
     this.#coldStarts.learn(active);
     const coldStartMs = this.#coldStarts.usualMs;

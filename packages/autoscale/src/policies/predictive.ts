@@ -119,6 +119,15 @@ export class PredictiveScaler implements Autoscaler {
     const covered = this.#coverage.load * this.#workFactor;
     const { method } = this.#coverage;
     this.#forecastReplicas = this.#forecastSettled.settle(needed(covered), nowMs, hold);
+    if (choice === undefined && !this.#isExact) {
+      // Until misses tell more about the work, too many of them count for themselves.
+      const least = this.#first.replicas(sample, current);
+      if (least > current)
+        return {
+          replicas: this.#settled.follow(Math.max(least, needed(covered)), nowMs),
+          reason: "too many requests are late",
+        };
+    }
     const beginning = this.#isModelled ? this.#beginning.load(nowMs) : 0;
     if (beginning > 0) {
       return {

@@ -77,10 +77,10 @@ function measuredAt(rate: (atMs: number) => number, spanMs: number): number[] {
   });
 }
 
-it("knows the work of a replica by tokens after a minute", () => {
+it("knows the work of a replica by tokens after minutes", () => {
   const counts = measuredAt((atMs) => (atMs < 30_000 ? 5 : 35), 600_000);
-  expect(Math.max(...counts.slice(45))).toBeLessThanOrEqual(7);
-  expect(Math.min(...counts.slice(45))).toBeGreaterThanOrEqual(3);
+  expect(Math.max(...counts.slice(90))).toBeLessThanOrEqual(7);
+  expect(Math.min(...counts.slice(90))).toBeGreaterThanOrEqual(3);
 });
 
 /** An endpoint whose traffic bursts each ten minutes; its process ends and begins again at a time, with what was saved or without. */
@@ -101,6 +101,7 @@ function burstyCounts(restartAtMs: number, stored: (saved: unknown) => unknown):
     const reading = { ...readingAt({ atMs: nowMs, requestsPerSecond }, arrived, isLate), tokens };
     const sample = { nowMs, replicas, ready: replicas, coldStartMs: 30_000 };
     replicas = need.needed(sample, reading, targets)?.replicas ?? replicas;
+    need.learnAgain(100);
     return replicas;
   });
 }

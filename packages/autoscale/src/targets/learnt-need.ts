@@ -5,7 +5,8 @@
  */
 import type { Objectives } from "../capacity.ts";
 import type { EndpointSample, LatencyQuantiles } from "../contract.ts";
-import { PredictiveScaler } from "../policies/predictive.ts";
+import { FirstReplicas } from "../policies/first-replicas.ts";
+import { PredictiveScaler, type PredictedReplicas } from "../policies/predictive.ts";
 import type { RuleVerdict } from "../policies/rule-choice.ts";
 import { lateShare, type LoadReading, type TokenReading } from "./load-reading.ts";
 import { MeasuredCapacity } from "./measured-capacity.ts";
@@ -22,8 +23,6 @@ const QUANTILES_S = 60;
 const KEPT_SHARE = 0.9;
 /** Without tokens every request counts as so many: their work is learnt as a multiple of it. */
 const REQUEST_TOKENS = 1_000;
-/** Stored samples that one look learns from: some 10 ms. */
-const LEARNT_AGAIN = 30;
 
 interface Limit {
   readonly limitMs: number;
@@ -64,6 +63,7 @@ export class LearntNeed {
   #endedAtMs = 0;
   /** Whether the logged samples have tokens. */
   #isMeasured = false;
+  #isAgainMeasured = false;
   #stored: unknown = null;
   #again: Generator<EndpointSample, undefined> | null = null;
 
@@ -106,7 +106,6 @@ export class LearntNeed {
     const last = this.#last;
     const { nowMs, replicas, ready, coldStartMs } = sample;
     this.#begin(rules, nowMs);
-    if (this.#learnAgain(rules)) return null;
     if (last !== null && reading.atMs === last.atMs) return this.#needed;
     this.#last = reading;
     this.#needed = null;
@@ -120,7 +119,10 @@ export class LearntNeed {
     const late = Math.max(shareOf(reading.ttft, ttft), shareOf(reading.tpot, tpot));
     const known = (endedInWindow(reading) * seconds) / QUANTILES_S;
     const waiting = reading.queued + reading.held;
-    const tokens = rules.capacity.isKnown ? tokensBetween(last.tokens, this.#last.tokens) : null;
+    const isCounted = rules.capacity.isKnown && last.tokens !== null && this.#last.tokens !== null;
+    const tokens = isCounted ? tokensBetween(last.tokens, this.#last.tokens) : null;
+    // A gateway started again, or began to count again.
+    if (isCounted && tokens === null) return null;
     const promptTokens = tokens?.prompt ?? REQUEST_TOKENS * arrivals;
     if (arrivals > 0) rules.promptTokens += 0.05 * (promptTokens / arrivals - rules.promptTokens);
     const seen: EndpointSample = {
@@ -141,9 +143,16 @@ export class LearntNeed {
       coldStartMs,
     };
     this.#logged(seen, tokens !== null);
-    const { reason, chosen = null, ...decision } = rules.of(tokens !== null).decide(seen);
+    const { reason, chosen = null, ...decision } = this.#decision(rules, seen, tokens !== null);
     this.#needed = { replicas: decision.replicas, reason, chosen, isUrgent: late > 0.5, isMeasured: tokens !== null };
     return this.#needed;
+  }
+
+  /** While earlier samples are learnt again, the number only rises, by half for late requests. */
+  #decision(rules: Rules, sample: EndpointSample, isMeasured: boolean): PredictedReplicas {
+    if (this.#again === null) return rules.of(isMeasured).decide(sample);
+    const replicas = rules.meanwhile.replicas(sample, sample.ready + sample.starting);
+    return { replicas, reason: "the traffic before the restart is learnt again" };
   }
 
   /** Samples with and without tokens do not go together. */
@@ -161,6 +170,7 @@ export class LearntNeed {
     this.#stored = null;
     if (saved === null) return;
     this.#isMeasured = saved.promptTokenMs !== null;
+    this.#isAgainMeasured = this.#isMeasured;
     rules.capacity.restore(saved);
     this.#log.restore(saved.rows);
     this.#coldStartMs = saved.coldStartMs;
@@ -168,18 +178,17 @@ export class LearntNeed {
     this.#again = samplesOf(saved);
   }
 
-  /** Learns from some stored samples; false: all are learnt. */
-  #learnAgain(rules: Rules): boolean {
-    if (this.#again === null) return false;
-    for (let count = 0; count < LEARNT_AGAIN; count += 1) {
-      const { value } = this.#again.next();
-      if (value === undefined) {
+  /** Learns from so many stored samples at most; returns the number of those that it learnt from. */
+  learnAgain(most: number): number {
+    for (let count = 0; count < most; count += 1) {
+      const value = this.#again?.next().value;
+      if (value === undefined || this.#rules === null) {
         this.#again = null;
-        return false;
+        return count;
       }
-      rules.of(this.#isMeasured).decide(value);
+      this.#rules.of(this.#isAgainMeasured).decide(value);
     }
-    return true;
+    return most;
   }
 
   #rulesOf(ttft: Limit | null, tpot: Limit | null): Rules {
@@ -200,6 +209,8 @@ class Rules {
   readonly capacity: MeasuredCapacity;
   /** Running mean of the prompt tokens of a request. */
   promptTokens = REQUEST_TOKENS;
+  /** Decides while earlier samples are learnt again. */
+  readonly meanwhile: FirstReplicas;
   readonly #objectives: Objectives;
   readonly #missedShare: number;
   #learnt: PredictiveScaler | null = null;
@@ -210,6 +221,7 @@ class Rules {
     this.capacity = new MeasuredCapacity(objectives.tpotMs);
     this.#objectives = objectives;
     this.#missedShare = missedShare;
+    this.meanwhile = new FirstReplicas(missedShare);
   }
 
   of(isMeasured: boolean): PredictiveScaler {

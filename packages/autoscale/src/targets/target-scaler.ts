@@ -111,6 +111,11 @@ export class TargetScaler {
     this.#learnt.restore(stored);
   }
 
+  /** Learns from so many stored samples at most; returns the number of those that it learnt from. */
+  learnAgain(most: number): number {
+    return this.#learnt.learnAgain(most);
+  }
+
   decide(sample: TargetSample, targets: Targets): TargetDecision {
     const { nowMs, replicas, reading, bounds } = sample;
     if (nowMs < this.#lastAtMs || nowMs - this.#lastAtMs > GAP_MS) this.#forget();

@@ -4,8 +4,8 @@
  */
 import type { EndpointSample } from "../contract.ts";
 
-/** Samples that are kept: two hours of looks every two seconds. */
-const SAMPLES_MAX = 3_600;
+/** Samples that are kept: an hour of looks every two seconds. */
+const SAMPLES_MAX = 1_800;
 /** The longest time that a sample counts for. */
 const TICK_MS_MAX = 60_000;
 /** Samples of an earlier time are forgotten. */
@@ -50,25 +50,31 @@ function isRow(row: unknown): row is Row {
 }
 
 export class TrafficLog {
-  #rows: Row[] = [];
+  /** The rows one after the other. */
+  #values: number[] = [];
 
   add(sample: EndpointSample): void {
     const { tickMs, ready, starting, arrivals, arrivedPromptTokens, ended, endedOutputTokens, met, missed } = sample;
-    const row = [tickMs, ready, starting, arrivals, arrivedPromptTokens, ended, endedOutputTokens, met, missed];
-    this.#rows.push(row.map((value) => Math.round(1000 * value) / 1000));
-    if (this.#rows.length > 1.2 * SAMPLES_MAX) this.#rows.splice(0, this.#rows.length - SAMPLES_MAX);
+    for (const value of [tickMs, ready, starting, arrivals, arrivedPromptTokens, ended, endedOutputTokens, met, missed])
+      this.#values.push(Math.round(1000 * value) / 1000);
+    const most = ROW_LENGTH * SAMPLES_MAX;
+    if (this.#values.length > 1.1 * most) this.#values.splice(0, this.#values.length - most);
   }
 
   clear(): void {
-    this.#rows = [];
+    this.#values = [];
   }
 
   restore(rows: readonly Row[]): void {
-    this.#rows = [...rows];
+    this.#values = rows.flat();
   }
 
   get rows(): readonly Row[] {
-    return this.#rows.slice(-SAMPLES_MAX);
+    const count = Math.min(SAMPLES_MAX, this.#values.length / ROW_LENGTH);
+    const from = this.#values.length - ROW_LENGTH * count;
+    return Array.from({ length: count }, (_, row) =>
+      this.#values.slice(from + ROW_LENGTH * row, from + ROW_LENGTH * (row + 1)),
+    );
   }
 }
 

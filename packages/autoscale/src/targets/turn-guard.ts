@@ -1,6 +1,6 @@
 /**
- * Bounds the turns of an endpoint: its number falls no sooner than ten minutes after it turned upwards, in steps of a quarter,
- * and rises within ten minutes of a fall only if the rate has risen since, by more than the noise of independent requests.
+ * Bounds the turns of an endpoint: its number falls no sooner than ten minutes after it turned upwards, or when the rate of a minute has
+ * fallen since by more than the noise of independent requests, in steps of a quarter, and rises within ten minutes of a fall only if the rate has risen since, by more than the noise of independent requests.
  * So at constant load the direction turns at most once in ten minutes. A fall that made most requests late doubles the time
  * to the next one.
  */
@@ -29,7 +29,7 @@ export class TurnGuard {
     this.#samples.push({ atMs, rate });
     const first = this.#samples.findIndex((each) => each.atMs > atMs - BEFORE_MS);
     if (first > 0) this.#samples.splice(0, first);
-    this.#rateAtRise = Math.max(this.#rateAtRise, this.#mean(atMs, AFTER_MS));
+    this.#rateAtRise = Math.max(this.#rateAtRise, this.#mean(atMs, BEFORE_MS));
   }
 
   /** The smallest number after one fall. */
@@ -58,12 +58,13 @@ export class TurnGuard {
     if (Math.sign(change) !== this.#direction) this.#turnedAtMs = nowMs;
     this.#direction = Math.sign(change);
     if (change < 0) this.#rateAtFall = this.#mean(nowMs, BEFORE_MS);
-    else this.#rateAtRise = this.#mean(nowMs, AFTER_MS);
+    else this.#rateAtRise = this.#mean(nowMs, BEFORE_MS);
   }
 
   #isFallen(nowMs: number): boolean {
+    if (this.#holdMs > TURN_MS) return false;
     const now = this.#mean(nowMs, BEFORE_MS);
-    const noise = Math.sqrt(this.#rateAtRise / (AFTER_MS / 1000) + now / (BEFORE_MS / 1000));
+    const noise = Math.sqrt((this.#rateAtRise + now) / (BEFORE_MS / 1000));
     return RISE * now < this.#rateAtRise && this.#rateAtRise - now > DEVIATIONS * noise;
   }
 

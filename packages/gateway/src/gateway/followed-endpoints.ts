@@ -138,7 +138,7 @@ function loadOf(
     ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
     tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),
     tokens: {
-      prompt: sum(pools.map(({ tokens }) => tokens.prompt)),
+      prompt: Math.round(sum(pools.map(({ tokens }) => tokens.prompt))),
       output: sum(pools.map(({ tokens }) => tokens.output)),
       ended: sum(pools.map(({ tokens }) => tokens.ended)),
       promptTokenMs: least(pools.map(({ latencies }) => latencies.perPromptToken(nowMs))),

@@ -448,7 +448,8 @@ export class Gateway implements ClientPort, Runtime {
     this.exchanges.remove(exchange);
     this.bodies.give(exchange.request.caller.team, exchange.translatedBytes);
     if (!isTriedAgain(exchange.request, summary)) this.#parts.metrics.observe(summary);
-    observeLatencies(this.#parts.fleet.pools.get(summary.record.pool), summary);
+    const { model, bodyBytes } = exchange.request;
+    observeLatencies(this.#parts.fleet.pools.get(summary.record.pool), summary, model.estimatedPromptTokens(bodyBytes));
     const { overflow, nanoUsd } = summary.record;
     if (overflow !== undefined) this.#parts.fleet.paid(overflow, nanoUsd);
     this.#parts.ring.add(summary);

@@ -2,23 +2,29 @@
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
 
-/** Requests that did not complete say nothing, and only streams have latencies. */
+/**
+ * Requests that did not complete say nothing, and only streams have latencies. `estimatedTokens`: prompt tokens by the bytes of the
+ * request.
+ */
 export function observeLatencies(
   pool: Pool | undefined,
   { record, replicaId, decision, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
+  estimatedTokens: number,
 ): void {
   if (record.outcome !== "completed") return;
-  if (pool !== undefined && record.completionTokens > 0) {
-    pool.tokens.output += record.completionTokens;
-    pool.tokens.ended++;
-  }
+  // A replica that does not report its cache is trusted to have what the router expects there.
+  const expectedTokens = decision?.cachedTokens ?? 0;
+  const promptTokens = record.promptTokens - (record.cachedTokens > 0 ? record.cachedTokens : expectedTokens);
+  if (record.completionTokens > 0)
+    pool?.tokens.completed({
+      estimate: estimatedTokens - expectedTokens,
+      promptTokens,
+      outputTokens: record.completionTokens,
+    });
   if (!isStream || firstByteAtMs === 0) return;
   const perTokenMs =
     record.completionTokens > 1 ? (endedAtMs - firstByteAtMs) / (record.completionTokens - 1) : Number.NaN;
   const firstTokenMs = firstByteAtMs - startedAtMs;
-  // A replica that does not report its cache is trusted to have what the router expects there.
-  const cachedTokens = record.cachedTokens > 0 ? record.cachedTokens : (decision?.cachedTokens ?? 0);
-  const promptTokens = record.promptTokens - cachedTokens;
   pool?.latencies.observe({ endedAtMs, firstTokenMs, perTokenMs, promptTokens });
   if (pool?.split === undefined) return;
   pool.split.observe({

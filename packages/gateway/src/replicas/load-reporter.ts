@@ -75,7 +75,8 @@ export class LoadReporter {
   readonly #refusedUntilMs = new Map<string, number>();
   /** Endpoints whose refusal was logged. */
   readonly #refusalLogged = new Set<string>();
-  #tokensFromMs = 0;
+  /** Time from which reports of an endpoint have tokens again. */
+  readonly #tokensFromMs = new Map<string, number>();
 
   constructor(setup: ReporterSetup) {
     this.#setup = setup;
@@ -83,7 +84,7 @@ export class LoadReporter {
 
   async report(endpoints: readonly ReportedEndpoint[]): Promise<void> {
     const present = new Set(endpoints.map(({ workloadId }) => workloadId));
-    for (const known of [this.#sent, this.#refusedUntilMs])
+    for (const known of [this.#sent, this.#refusedUntilMs, this.#tokensFromMs])
       for (const id of known.keys()) if (!present.has(id)) known.delete(id);
     await Promise.all(endpoints.map((endpoint) => this.#reportOne(endpoint)));
   }
@@ -99,10 +100,11 @@ export class LoadReporter {
     if (sent !== undefined && sent.key === key && nowMs - sent.atMs < REPEAT_MS) return;
     const { tokens, ...others } = load;
     const report = { version: VERSION, gateway, startedAtMs, ...others };
-    let status = await this.#put(workloadId, nowMs < this.#tokensFromMs ? report : { ...report, tokens });
-    if (status === 400 && nowMs >= this.#tokensFromMs) {
+    const hasTokens = nowMs >= (this.#tokensFromMs.get(workloadId) ?? 0);
+    let status = await this.#put(workloadId, hasTokens ? { ...report, tokens } : report);
+    if (status === 400 && hasTokens) {
       status = await this.#put(workloadId, report);
-      if (status === 200) this.#tokensFromMs = nowMs + NO_TOKENS_MS;
+      if (status === 200) this.#tokensFromMs.set(workloadId, nowMs + NO_TOKENS_MS);
     }
     if (status === 200) {
       this.#sent.set(workloadId, { key, atMs: nowMs });

@@ -17,6 +17,7 @@ import { policyOf, type FollowedOverflow, type OverflowPolicy, type OverflowReas
 import { PoolOverflow } from "./pool-overflow.ts";
 import { RecentEnds } from "./recent-ends.ts";
 import { Replica } from "./replica.ts";
+import { TokenCounter } from "./token-counter.ts";
 import { RolloutSplit, type FollowedRollout } from "./rollout-split.ts";
 
 export interface Placement {
@@ -59,7 +60,7 @@ export class Pool {
   /** Number of requests that were sent to replicas, retries included. */
   startedCount = 0;
   /** Tokens of those requests, and of the completed ones. */
-  readonly tokens = { prompt: 0, output: 0, ended: 0 };
+  readonly tokens = new TokenCounter();
   /** Time at which the last request came while no replica took it, was sent or ended. */
   lastActiveAtMs = 0;
   readonly latencies = new RecentLatencies();
@@ -280,7 +281,7 @@ export class Pool {
     replica.requestCount++;
     this.requestCount++;
     this.startedCount++;
-    this.tokens.prompt += Math.max(0, request.promptTokens - decision.cachedTokens);
+    this.tokens.sent(request.promptTokens - decision.cachedTokens);
     this.lastActiveAtMs = nowMs;
     if (!replica.breaker.isClosed) {
       replica.breaker.started();

@@ -6,6 +6,8 @@ const WINDOW_MS = 60_000;
 const STREAMS_MAX = 2_048;
 /** Part of the streams that waited least. */
 const QUICK_SHARE = 0.1;
+/** Fewer streams may all have been in a cache. */
+const QUICK_STREAMS_MIN = 20;
 
 export interface LatencyFigures {
   readonly p50Ms: number;
@@ -45,10 +47,10 @@ export class RecentLatencies {
     return this.#figures(this.#perTokenMs, nowMs);
   }
 
-  /** Time to the first token for each prompt token of the streams that waited least; `null`: no stream. */
+  /** Time to the first token for each prompt token of the streams that waited least; `null`: too few. */
   perPromptToken(nowMs: number): number | null {
     const sorted = this.#recent(this.#perPromptTokenMs, nowMs);
-    return sorted[Math.floor(QUICK_SHARE * sorted.length)] ?? null;
+    return sorted.length < QUICK_STREAMS_MIN ? null : (sorted[Math.floor(QUICK_SHARE * sorted.length)] ?? null);
   }
 
   #figures(values: Float64Array, nowMs: number): LatencyFigures | null {

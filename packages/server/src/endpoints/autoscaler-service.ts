@@ -2,6 +2,7 @@
  * Lets endpoints with targets follow their traffic. The rule (`@headroom/autoscale`) is evaluated here, beside the
  * engine; its decision enters the engine as the command `scaleEndpoint`, with its ground in numbers.
  */
+import { setImmediate } from "node:timers/promises";
 import { LoadReports, scaledEndpoint, ScalingControl, SILENT_AFTER_MS } from "@headroom/autoscale";
 import type { ScaleCommand, ScaledEndpoint } from "@headroom/autoscale";
 import { endpointsOf } from "@headroom/engine";
@@ -15,6 +16,9 @@ import { LearntFiles } from "./learnt-files.ts";
 import { RolloutService } from "./rollout-service.ts";
 
 const TICK_MS = 2_000;
+/** Stored samples that endpoints learn from in one look, some 50 ms, and without a pause. */
+const LEARNT_AGAIN = 250;
+const LEARNT_AT_ONCE = 25;
 const AUTOSCALER = "autoscaler";
 
 interface AutoscalerParts {
@@ -40,7 +44,8 @@ export class AutoscalerService implements EndpointReadings {
   readonly #learnt: LearntFiles;
   #isSwept = false;
   #timer: NodeJS.Timeout | null = null;
-  #isLooking = false;
+  #look: Promise<void> | null = null;
+  #isClosed = false;
 
   constructor(parts: AutoscalerParts) {
     this.#parts = parts;
@@ -49,7 +54,10 @@ export class AutoscalerService implements EndpointReadings {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#lookAtAll(), TICK_MS);
+    this.#timer = setInterval(() => {
+      // With many endpoints, or a slow journal, one look takes longer than a tick.
+      this.#look ??= this.#lookAtAll().finally(() => (this.#look = null));
+    }, TICK_MS);
     this.#timer.unref();
     this.#rollouts.start();
   }
@@ -57,6 +65,8 @@ export class AutoscalerService implements EndpointReadings {
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#rollouts.close();
+    this.#isClosed = true;
+    await this.#look;
     await this.#learnt.storeAll(this.#learntOfAll());
   }
 
@@ -110,22 +120,32 @@ export class AutoscalerService implements EndpointReadings {
 
   async #lookAtAll(): Promise<void> {
     const { driver, log, nowMs } = this.#parts;
-    // With many endpoints, or a slow journal, one look takes longer than a tick.
-    if (this.#isLooking) return;
-    this.#isLooking = true;
     try {
       const ids = await driver.read((engine) => endpointsOf(engine).map(({ id }) => id));
       const present = new Set<string>(ids);
       this.#reports.keepOnly(present, nowMs());
       for (const id of this.#followed.keys()) if (!present.has(id)) this.#forget(id);
       for (const id of ids) await this.#lookAt(id);
-      this.#learnt.storeOne(this.#learntOfAll());
+      if (this.#isClosed) return;
       if (!this.#isSwept) await this.#learnt.keepOnly(present);
       this.#isSwept = true;
+      await this.#learnAgain();
+      await this.#learnt.storeDue(this.#learntOfAll());
     } catch (error) {
       log.warn(`Endpoints were not scaled: ${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      this.#isLooking = false;
+    }
+  }
+
+  /** Endpoints learn again one after the other, so that the first ones are soon done and a look stays short. */
+  async #learnAgain(): Promise<void> {
+    let left = LEARNT_AGAIN;
+    for (const { control } of this.#followed.values()) {
+      while (left > 0 && !this.#isClosed) {
+        const count = control.learnAgain(LEARNT_AT_ONCE);
+        left -= count;
+        if (count < LEARNT_AT_ONCE) break;
+        await setImmediate();
+      }
     }
   }
 

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const home of homes.splice(0)) rmSync(home, { recursive: true });
 });
 
-it("stores one endpoint for each call, all at the end, and reads them once more", async () => {
+it("stores endpoints a minute after they were stored, all at the end, and reads them once more", async () => {
   const home = mkdtempSync(path.join(tmpdir(), "headroom-learnt-"));
   homes.push(home);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -17,12 +17,11 @@ it("stores one endpoint for each call, all at the end, and reads them once more"
   const files = new LearntFiles(home, log, () => nowMs);
   const all = ["w1", "w2"].map((id) => ({ id, saved: () => ({ of: id }) }));
   for (const { id } of all) expect(files.read(id)).toBeNull();
-  files.storeOne(all);
+  await files.storeDue(all);
   expect(readdirSync(home)).toEqual([]);
   nowMs += 61_000;
-  files.storeOne(all);
-  await files.storeAll([]);
-  expect(readdirSync(path.join(home, "endpoint-traffic"))).toEqual(["w1.json"]);
+  await files.storeDue(all);
+  expect(readdirSync(path.join(home, "endpoint-traffic"))).toEqual(["w1.json", "w2.json"]);
   await files.storeAll(all);
   expect(files.read("w2")).toEqual({ of: "w2" });
   writeFileSync(path.join(home, "endpoint-traffic", "w2.json"), "{");

@@ -9,7 +9,9 @@ import type { DriverLog } from "../driver/driver-log.ts";
 
 const FOLDER = "endpoint-traffic";
 const STORE_EVERY_MS = 60_000;
-/** The largest file that is read: two hours of samples have a quarter of it. */
+/** With more than 150 endpoints each is stored less often than once a minute. */
+const STORED_AT_ONCE = 5;
+/** The largest file that is read: an hour of samples has an eighth of it. */
 const BYTES_MAX = 1_048_576;
 const SUFFIX = ".json";
 
@@ -23,7 +25,6 @@ export class LearntFiles {
   readonly #log: DriverLog;
   readonly #nowMs: () => number;
   readonly #storedAtMs = new Map<string, number>();
-  #storing: Promise<void> | null = null;
   #isWarned = false;
 
   constructor(home: string, log: DriverLog, nowMs: () => number) {
@@ -43,18 +44,16 @@ export class LearntFiles {
     }
   }
 
-  /** Stores the endpoint that was stored longest ago, if that is a minute: one for each call, so that a look stays short. */
-  storeOne(all: readonly Learnt[]): void {
-    if (this.#storing !== null) return;
+  /** Stores endpoints that were stored a minute ago or earlier, a few for each call, so that a look stays short. */
+  async storeDue(all: readonly Learnt[]): Promise<void> {
     const nowMs = this.#nowMs();
     const storedAtMs = ({ id }: Learnt): number => Math.min(nowMs, this.#storedAtMs.get(id) ?? 0);
-    const [oldest] = all.toSorted((left, right) => storedAtMs(left) - storedAtMs(right));
-    if (oldest === undefined || nowMs - storedAtMs(oldest) < STORE_EVERY_MS) return;
-    this.#storing = this.#store(oldest).finally(() => (this.#storing = null));
+    const due = all.filter((each) => nowMs - storedAtMs(each) >= STORE_EVERY_MS);
+    const first = due.toSorted((left, right) => storedAtMs(left) - storedAtMs(right));
+    for (const each of first.slice(0, STORED_AT_ONCE)) await this.#store(each);
   }
 
   async storeAll(all: readonly Learnt[]): Promise<void> {
-    await this.#storing;
     for (const each of all) await this.#store(each);
   }
 
