@@ -26,6 +26,13 @@ export interface UpOptions extends Readonly<Record<string, unknown>> {
 /** The modes of the local executor, whose package is loaded only by the control plane. */
 const isolationModes = ["auto", "bubblewrap", "none"] as const;
 
+function networkOf({ network }: UpValues): { readonly network?: "machine" | "team" } {
+  if (network === undefined) return {};
+  if (network !== "machine" && network !== "team")
+    throw new CliError(`network must be machine or team, got ${network}`, exitCode.usage);
+  return { network };
+}
+
 function isolationOf({ isolation }: UpValues): { readonly isolation?: (typeof isolationModes)[number] } {
   if (isolation === undefined) return {};
   const mode = isolationModes.find((each) => each === isolation);
@@ -117,6 +124,7 @@ function optionsOf(
       ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
       ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),
       ...isolationOf(settings),
+      ...networkOf(settings),
     },
   };
 }

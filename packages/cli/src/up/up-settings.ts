@@ -123,6 +123,14 @@ const declared = [
     otherwise: "$HEADROOM_ISOLATION, else auto",
   },
   {
+    field: "network",
+    flags: "--network <mode>",
+    notation: "text",
+    description:
+      "network of sandboxed workloads: machine, or team (workers reach those of their team and nothing else; needs root)",
+    otherwise: "machine",
+  },
+  {
     field: "gateway.admin",
     flags: "--gateway <url>",
     notation: "text",

@@ -1,6 +1,7 @@
 /** Type `local`: more processes of this machine, beside its own executor, as a fleet of declared nodes for trials. */
 import { z } from "zod";
 import { isolationModes } from "../executor.ts";
+import { workerNetworks } from "../processes/isolation/team-network.ts";
 import { imageNetworks } from "../processes/images/image-sandbox.ts";
 import { executorType } from "./executor-type.ts";
 import type { ExecutorType } from "./executor-type.ts";
@@ -33,6 +34,10 @@ const settings = z.strictObject({
     description:
       "Network of workers in container images. `machine`: that of this machine. `own`: a loopback interface alone; gangs of several workers and replicas are refused.",
   }),
+  network: z.enum(workerNetworks).default("machine").meta({
+    description:
+      "Network of sandboxed workers. `machine`: that of this machine. `team`: workers of one team reach each other, and nothing else; replicas are refused. Needs root, bubblewrap, util-linux and iproute2.",
+  }),
   directory: z
     .string()
     .regex(/^\//, "must be an absolute path")
@@ -44,7 +49,7 @@ export const localType: ExecutorType = executorType({
   name: "local",
   summary: "Processes on this machine as declared nodes, beside the machine's own executor: for trials.",
   settings,
-  async open({ nodes, slots, slotType, site, pool, isolation, imageDirs, imageNetwork, directory }, context) {
+  async open({ nodes, slots, slotType, site, pool, isolation, imageDirs, imageNetwork, network, directory }, context) {
     const { createLocalExecutor } = await import("../local/local-executor.ts");
     return createLocalExecutor({
       id: context.id,
@@ -58,6 +63,7 @@ export const localType: ExecutorType = executorType({
       accelerators: "declared",
       isolation,
       imageNetwork,
+      network,
       ...(imageDirs === undefined ? {} : { imageDirs }),
       readingRules: context.stores,
       onProblem: (message) => context.onProblem(message),

@@ -25,6 +25,7 @@ import { restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
 import type { ResumePoint } from "../job-protocol/checkpoint-restore.ts";
 import { drainOf } from "../job-protocol/drain-record.ts";
 import { uploadOf } from "../job-protocol/upload-record.ts";
+import { withNetwork } from "../processes/isolation/isolation-record.ts";
 import { RefusedGang } from "../job-protocol/refused-gang.ts";
 import { withImageEnv } from "../processes/images/local-images.ts";
 import type { LocalImages, PreparedImage } from "../processes/images/local-images.ts";
@@ -180,6 +181,7 @@ export class Launcher {
     const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect);
     const upload = uploadOf(effect);
     const drain = drainOf(effect);
+    const { isolation } = this.#setup;
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -191,7 +193,10 @@ export class Launcher {
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
       environments: await attemptEnvironments(this.#setup, files, effect, { resume }),
-      isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir, staged, image?.rootDir ?? null),
+      isolation: withNetwork(
+        isolation.recordFor(files, effect, checkpointDir, staged, image?.rootDir ?? null),
+        await isolation.networkFor(effect),
+      ),
       ...(image === null ? {} : { imageEnv: image.env }),
       ...(upload === null ? {} : { upload }),
       ...(drain === null ? {} : { drain }),

@@ -1,6 +1,7 @@
 /** Options of the executor for this machine. Every field except `homeDir` has a default. */
 import type { ExecutorId } from "@headroom/model";
 import type { StoreSet } from "@headroom/stores";
+import type { WorkerNetwork } from "../processes/isolation/team-network.ts";
 import type { ImageNetwork } from "../processes/images/image-sandbox.ts";
 import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import type { IsolationMode } from "../executor.ts";
@@ -50,6 +51,8 @@ export interface LocalExecutorOptions {
   readonly imageDirs?: readonly string[];
   /** Network of workers in container images. Default: that of the machine. */
   readonly imageNetwork?: ImageNetwork | undefined;
+  /** Network of sandboxed workers. Default: that of the machine. `team` needs root and bubblewrap. */
+  readonly network?: WorkerNetwork | undefined;
   /** Stores from which inputs are staged. Absent: none; paths and URIs are passed on as they are. */
   readonly stores?: StoreSet;
   /** Rights and data rules of inputs that are passed on as they are. Absent: those of `stores`, else none. */

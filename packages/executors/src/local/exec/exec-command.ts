@@ -10,6 +10,7 @@ import { accessSync, constants } from "node:fs";
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
 import type { ExecRequest } from "../../executor.ts";
+import { intoNetwork } from "../../processes/isolation/isolation-record.ts";
 import type { BubblewrapRecord } from "../../processes/isolation/isolation-record.ts";
 import { ENTER, marksOf, refuseTooLong } from "../../processes/isolation/worker-command.ts";
 
@@ -81,9 +82,11 @@ const FIND_PARENT = [
   'exec $program, "--userns", $fd + 0, "--userns2", 5, @ARGV or die "$program: $!\n";',
 ].join(" ");
 
-function intoSandbox({ program }: BubblewrapRecord): readonly string[] {
+function intoSandbox(bubblewrap: BubblewrapRecord): readonly string[] {
+  const { program } = bubblewrap;
   const common = ["--pidns", String(execFds.pidNamespace), "--args", String(execFds.args)];
-  if (process.getuid?.() === 0) return [program, "--userns", String(execFds.userNamespace), ...common];
+  if (process.getuid?.() === 0)
+    return [...intoNetwork(bubblewrap), program, "--userns", String(execFds.userNamespace), ...common];
   const perl = needed("perl", "Commands inside sandboxes need perl if the control plane does not run as root");
   return [perl, "-e", FIND_PARENT, program, ...common];
 }

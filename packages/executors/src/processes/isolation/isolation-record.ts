@@ -15,4 +15,22 @@ export interface BubblewrapRecord {
   readonly args: readonly string[];
   /** Directories outside of the state directory that are removed at the end of the attempt. */
   readonly scratchDirs: readonly string[];
+  /** Network namespace in which the sandbox is made. Absent: that of the machine, or one that `args` ask for. */
+  readonly network?: NetworkRecord;
 }
+
+export interface NetworkRecord {
+  /** Absolute path of nsenter(1). */
+  readonly program: string;
+  /** File that keeps the namespace. */
+  readonly file: string;
+}
+
+export const withNetwork = (record: IsolationRecord, network: NetworkRecord | null): IsolationRecord =>
+  network === null || record.bubblewrap === null
+    ? record
+    : { ...record, bubblewrap: { ...record.bubblewrap, network } };
+
+/** Words that start a program in the network of the sandbox. */
+export const intoNetwork = ({ network }: Pick<BubblewrapRecord, "network">): readonly string[] =>
+  network === undefined ? [] : [network.program, `--net=${network.file}`, "--"];

@@ -23,7 +23,9 @@ import type { ImageNetwork } from "../images/image-sandbox.ts";
 import { imageSandboxArgs, mayShow, refuseWithoutNetwork } from "../images/image-sandbox.ts";
 import { findCgroups, removeCgroups } from "./cgroups.ts";
 import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
-import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
+import type { BubblewrapRecord, IsolationRecord, NetworkRecord } from "./isolation-record.ts";
+import { TeamNetworks } from "./team-network.ts";
+import type { WorkerNetwork } from "./team-network.ts";
 
 /**
  * Limit of processes and threads of a worker. A node of eight accelerators with data loaders has some thousands; the
@@ -32,11 +34,13 @@ import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
 const PIDS_MAX = 16_384;
 const SHM_ROOT = "/dev/shm";
 
-export interface ImageRules {
+export interface SandboxRules {
   /** Directories of this machine that workers in images see. Absent: none. */
   readonly imageDirs?: readonly string[] | undefined;
   /** Absent: that of the machine. */
   readonly imageNetwork?: ImageNetwork | undefined;
+  /** Network of sandboxed workers. Absent: that of the machine. */
+  readonly network?: WorkerNetwork | undefined;
 }
 
 export class Isolation {
@@ -45,10 +49,11 @@ export class Isolation {
   readonly #program: string | null;
   readonly #disablesUserNamespaces: boolean;
   readonly #cgroups: readonly CgroupParent[];
-  readonly #images: ImageRules;
+  readonly #images: SandboxRules;
+  readonly #networks: TeamNetworks | null;
 
   /** Throws an `OperationalError` if bubblewrap is required and does not work here. */
-  constructor(mode: IsolationMode, homeDir: string, images: ImageRules = {}) {
+  constructor(mode: IsolationMode, homeDir: string, images: SandboxRules = {}) {
     this.#images = images;
     this.#homeDir = homeDir;
     const none = { program: null, problem: null, disablesUserNamespaces: false };
@@ -58,6 +63,7 @@ export class Isolation {
       throw new OperationalError("noIsolation", message, { retryable: false });
     }
     this.#program = found.program;
+    this.#networks = images.network === "team" ? teamNetworks(found.program, homeDir) : null;
     this.#disablesUserNamespaces = found.disablesUserNamespaces;
     this.#cgroups = findCgroups(realpathSync(homeDir));
     const has = (controller: "memory" | "cpu" | "pids"): boolean =>
@@ -108,6 +114,11 @@ export class Isolation {
     };
   }
 
+  /** The network namespace of the team; `null`: workers have the network that the rest of their isolation states. */
+  async networkFor(launch: LaunchGang): Promise<NetworkRecord | null> {
+    return (await this.#networks?.of(launch)) ?? null;
+  }
+
   /** Leaves the limits of workers that go on. */
   close(): void {
     removeCgroups(this.#cgroups);
@@ -141,6 +152,13 @@ export class Isolation {
     const args = imageRoot === null ? bubblewrapArgs(view) : imageSandboxArgs(imageView, imageRoot, imageNetwork);
     return { program, args, scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
   }
+}
+
+/** Throws an `OperationalError` where teams cannot be kept apart: they must not share a network by mistake. */
+function teamNetworks(bubblewrap: string | null, homeDir: string): TeamNetworks {
+  if (bubblewrap !== null) return new TeamNetworks(homeDir);
+  const message = "Teams cannot have networks of their own without bubblewrap: install it, or use network: machine.";
+  throw new OperationalError("noIsolation", message, { retryable: false });
 }
 
 /** Checkpoints that a worker wrote to a place of its image would be lost with the attempt. */

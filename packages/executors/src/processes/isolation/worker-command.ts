@@ -4,6 +4,7 @@
  */
 import { constants } from "node:os";
 import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
+import { intoNetwork } from "./isolation-record.ts";
 import type { BubblewrapRecord } from "./isolation-record.ts";
 
 export interface WorkerCommand {
@@ -60,7 +61,8 @@ export function workerCommand(
   { index, bubblewrap, groupEntries }: WorkerPlaces,
 ): WorkerCommand {
   const gate = (script: string): readonly string[] => ["/bin/sh", "-c", script, "headroom-gate", workingDir, run];
-  const inside = bubblewrap === null ? gate(GATE) : [bubblewrap.program, ...sandboxed(index, gate)];
+  const inside =
+    bubblewrap === null ? gate(GATE) : [...intoNetwork(bubblewrap), bubblewrap.program, ...sandboxed(index, gate)];
   const [file = "", ...args] =
     groupEntries.length === 0 ? inside : ["/bin/sh", "-c", ENTER, "headroom-enter", ...groupEntries, "--", ...inside];
   if (bubblewrap === null) return { file, args, env: environment, sandboxArgs: null };
