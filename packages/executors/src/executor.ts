@@ -136,6 +136,8 @@ export interface ExecSession {
   output(): AsyncIterable<ExecChunk>;
   /** The exit code; 128 + n after signal n. It resolves also if the attempt ends first. */
   readonly ended: Promise<number>;
+  /** Valid after the end. True: the connection to the worker was lost, so the command may go on. Absent: it cannot be lost. */
+  readonly isCut?: boolean;
   /** Resolves when the command has taken the input, or has ended. */
   write(data: Uint8Array): Promise<void>;
   endInput(): void;

@@ -29,12 +29,14 @@ export function orderAdviceView(engine: Engine, query: AdviceQuery, nowMs: numbe
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-function sentenceOf({ orders, taskCountWithout, unservedCount }: Omit<OrderAdvice, "sentence">): string {
+function sentenceOf(advice: Omit<OrderAdvice, "sentence">): string {
+  const { orders, taskCountWithout, unservedCount, isComplete } = advice;
   const parts = orders.map(
     ({ pool, nodes, taskCount, workloadCount }) =>
       `${counted(nodes, "node")} of ${pool} would start ${counted(taskCount, "task")} of ${counted(workloadCount, "workload")}`,
   );
-  const nothing = taskCountWithout + unservedCount === 0 ? "No work waits" : "No order would start waiting work";
+  const none = isComplete ? "No work waits" : "The queue is too long to be looked at to its end";
+  const nothing = taskCountWithout + unservedCount === 0 ? none : "No order would start waiting work";
   const first = parts.length === 0 ? nothing : parts.join("; ");
   const without = taskCountWithout === 0 ? "" : ` ${counted(taskCountWithout, "task")} start without an order.`;
   const never = unservedCount === 0 ? "" : ` No order starts ${counted(unservedCount, "workload")}.`;

@@ -1,11 +1,12 @@
 /** `headroom order advise`: which nodes would let waiting work start, what they cost, and proposals to order them. */
+import { createHash } from "node:crypto";
 import type { OrderAdvice, Proposal } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { coresText, instant, memoryText, plural } from "../output/amounts.ts";
 import { csvLines } from "../output/csv.ts";
 import { tableLines } from "../output/table.ts";
-import { resolveWorkload } from "../resolve-workload.ts";
+import { allPages, resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 import { arrivalOf, wholeNumber } from "./order-options.ts";
 import type { ArrivalOptions } from "./order-options.ts";
@@ -121,6 +122,13 @@ async function proposed(
       exitCode.usage,
     );
   const client = await context.connect();
+  const { items } = await allPages((cursor, limit) => client.listProposals({ cursor, limit }), OPEN_PROPOSALS_MAX);
+  for (const { id, change } of items)
+    if (change.kind === "order" && advice.orders.some(({ pool }) => pool === change.order.pool))
+      throw new CliError(
+        `${id} proposes nodes of ${change.order.pool} already: approve, reject or withdraw it first (headroom proposal show ${id})`,
+        exitCode.failed,
+      );
   const stamp = instant(advice.atMs)
     .replaceAll(/[^0-9]/g, "")
     .slice(0, 12);
@@ -128,12 +136,20 @@ async function proposed(
   for (const { pool, nodes, shape, leadTime, workloadCount } of advice.orders) {
     const arrival = stated ?? (leadTime === null ? undefined : ({ kind: "leadTime", ...leadTime } as const));
     if (arrival === undefined) continue;
-    const order = { name: `advised-${pool.slice(0, POOL_SHOWN)}-${stamp}`, pool, nodeCount: nodes, arrival, shape };
+    const order = { name: `advised-${nameIn(pool)}-${stamp}`, pool, nodeCount: nodes, arrival, shape };
     const reason = options.reason ?? `${plural(workloadCount, "workload")} would start`;
     proposals.push(await client.createProposal({ change: { kind: "order", order }, reason }));
   }
   return proposals;
 }
 
-/** Names of orders have at most 63 characters. */
+/** Names of orders have at most 63 characters. A long name of a pool is shortened, with a hash that tells it apart. */
+function nameIn(pool: string): string {
+  if (pool.length <= POOL_SHOWN) return pool;
+  const hash = createHash("sha256").update(pool).digest("hex").slice(0, 8);
+  return `${pool.slice(0, POOL_SHOWN - 9)}-${hash}`;
+}
+
 const POOL_SHOWN = 40;
+/** More than can be open at once. */
+const OPEN_PROPOSALS_MAX = 1_000;

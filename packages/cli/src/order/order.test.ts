@@ -61,6 +61,7 @@ describe("headroom order advise", () => {
     const { stdout } = await live.headroom(["proposal", "show", answer.proposals[0] ?? ""]);
     expect(stdout).toMatch(/advised-leased-\d{12}/);
     expect(await order("list")).toBe("");
+    expect(await order("advise", "--propose")).toMatch(/^1 .* proposes nodes of leased already/);
   });
 });
 

@@ -149,6 +149,8 @@ class AdviceSearch {
   #taskCountWithout = 0;
   #taskCount = 0;
   #searchCount = 0;
+  /** Workloads whose protected start is counted: it is that of one task. */
+  readonly #protected = new Set<WorkloadId>();
 
   constructor(world: World, candidates: readonly AdvisedPool[], question: AdviceQuestion, nowMs: number) {
     this.#world = world;
@@ -166,10 +168,14 @@ class AdviceSearch {
     const isLimited = isHeldByLimit(this.#world, request);
     // Equal requests fail equally: after the first one that nothing holds, no search is needed.
     let isHopeless = isLimited;
+    // Work that nobody asked about had no place, and was not searched for.
+    let isSkipped = false;
     for (const workload of waiting.from(0)) {
       if (this.isOver) return;
       const { id } = workload;
-      if (!isHopeless) isHopeless = !this.#coverTasks(request, id, readyTaskCount(workload, this.#nowMs));
+      if (!isHopeless || (isSkipped && this.#isWanted(id)))
+        isHopeless = !this.#coverTasks(request, id, readyTaskCount(workload, this.#nowMs));
+      isSkipped = isHopeless && !isLimited && !this.#isWanted(id);
       if (isHopeless && this.#isWanted(id)) this.#noteUnserved(id, isLimited ? "limit" : "noPool");
     }
   }
@@ -208,15 +214,15 @@ class AdviceSearch {
         if (this.#isWanted(id)) this.#taskCountWithout++;
         continue;
       }
-      // Work that nobody asked about gets no nodes, and holds none that its turn would not give it.
-      if (!this.#isWanted(id)) return true;
-      if (!this.#order(request, id)) return false;
+      // Work that nobody asked about gets no nodes, and equal work behind it has no place either.
+      if (!this.#isWanted(id) || !this.#order(request, id)) return false;
     }
     return true;
   }
 
   #order(request: PlacementRequest, id: WorkloadId): boolean {
-    const startMs = this.#protectedStartMs(id);
+    const startMs = this.#protected.has(id) ? null : this.#protectedStartMs(id);
+    if (startMs !== null) this.#protected.add(id);
     const choices = this.#candidates.flatMap((each) => {
       const { pool, shape, order, leadTime } = each;
       if (!isOfTypes(request.acceleratorTypes, pool) || this.#searchCount >= SEARCHES_MAX) return [];
@@ -228,10 +234,11 @@ class AdviceSearch {
     });
     const [best, ...others] = choices.toSorted(
       (left, right) =>
+        // A pool without a price is not free: its price is not known.
+        Number(left.microUsdPerHour === 0) - Number(right.microUsdPerHour === 0) ||
         left.microUsdPerHour - right.microUsdPerHour ||
         (left.each.leadTime?.p50Ms ?? Infinity) - (right.each.leadTime?.p50Ms ?? Infinity) ||
-        left.nodes * left.each.shape.acceleratorCount - right.nodes * right.each.shape.acceleratorCount ||
-        0,
+        left.nodes * left.each.shape.acceleratorCount - right.nodes * right.each.shape.acceleratorCount,
     );
     if (best === undefined) {
       if (startMs === null) return false;

@@ -31,7 +31,11 @@ export async function startExec(plane: ControlPlane, call: Call<"startExec">): P
     const executor = await executorOf(plane, workers);
     const session = await executor?.exec?.(attemptId, { worker, command: words, terminal: terminal ?? null });
     if (session !== undefined) {
-      if (call.body.endWorkload === true) void session.ended.then(() => stopWorkload(plane, workloadId, call.actor));
+      if (call.body.endWorkload === true)
+        void session.ended.then(async () => {
+          // The shell may go on, and its state with it.
+          if (session.isCut !== true) await stopWorkload(plane, workloadId, call.actor);
+        });
       return session;
     }
     throw refuse("cannotExec", `No executor here runs attempt ${attemptId}, or it runs no commands inside workers.`);

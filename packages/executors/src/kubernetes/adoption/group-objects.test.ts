@@ -71,11 +71,18 @@ describe("objects of groups", () => {
   });
 
   it.each([
-    ["all pods of a JobSet", {}, 2 * 3 + 1],
+    ["the pods of a JobSet that name Headroom", {}, 2 * 3 + 1],
     ["none of a JobSet with an order", { startupPolicy: { startupPolicyOrder: "InOrder" } }, 0],
   ])("state %s", async (_, more, minMember) => {
-    const job = (replicas: number | undefined, spec: object) => ({ replicas, template: { spec } });
-    const replicatedJobs = [job(2, { parallelism: 8, completions: 3 }), job(undefined, {})];
+    const job = (replicas: number | undefined, spec: object, schedulerName = "headroom") => ({
+      replicas,
+      template: { spec: { ...spec, template: { spec: { schedulerName } } } },
+    });
+    const replicatedJobs = [
+      job(2, { parallelism: 8, completions: 3 }),
+      job(undefined, {}),
+      job(5, {}, "default-scheduler"),
+    ];
     const objects = new GroupObjects(async () => ({ status: 200, body: { spec: { replicatedJobs, ...more } } }));
     const path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/g";
     objects.state("ns/g", [path]);

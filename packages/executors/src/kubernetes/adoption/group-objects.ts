@@ -4,6 +4,7 @@
  * those whose answer is oldest; a server that keeps failing is believed to have no object, so that no group waits for ever.
  */
 import type { ApiAnswer, ApiRequest } from "../api/connection.ts";
+import { SCHEDULER_NAME } from "../executor/pod-names.ts";
 
 /** The fields of the object that count. */
 export interface GroupObject {
@@ -147,7 +148,7 @@ function podGroupOf(body: unknown): GroupObject {
 }
 
 /**
- * The pods of all replicated jobs (jobset.sigs.k8s.io, JobSet v1alpha2). Jobs that start one after the other have no size: the later ones
+ * The pods of all replicated jobs that name Headroom as their scheduler (jobset.sigs.k8s.io, JobSet v1alpha2). Jobs that start one after the other have no size: the later ones
  * get their pods only when the earlier ones run.
  */
 function jobSetOf(body: unknown): GroupObject {
@@ -157,6 +158,7 @@ function jobSetOf(body: unknown): GroupObject {
   if (isOrdered || jobs.some((job) => listOf(fieldOf(job, "dependsOn")).length > 0)) return { minMember: 0 };
   const podsOf = (job: unknown): number => {
     const template = fieldOf(fieldOf(job, "template"), "spec");
+    if (fieldOf(fieldOf(fieldOf(template, "template"), "spec"), "schedulerName") !== SCHEDULER_NAME) return 0;
     const parallelism = countOf(fieldOf(template, "parallelism"), 1);
     return (
       countOf(fieldOf(job, "replicas"), 1) *

@@ -2,11 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { Server } from "node:https";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { acceptOf } from "./channel-socket.ts";
 import { Connection } from "./connection.ts";
 import type { KubernetesObject } from "./objects.ts";
 import { Reflector } from "./reflector.ts";
@@ -21,6 +23,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 interface TestServer {
+  readonly server: Server;
   readonly connection: Connection;
   /** The times of the first three watches. */
   watches(): Promise<readonly number[]>;
@@ -56,7 +59,7 @@ async function serve(): Promise<TestServer> {
     server.closeAllConnections();
     server.close();
   };
-  return { connection, watches: () => watched.then(() => atMs), close };
+  return { server, connection, watches: () => watched.then(() => atMs), close };
 }
 
 it("makes calls while any number of logs is followed", async () => {
@@ -84,4 +87,34 @@ it("pauses between watches that end at once", async () => {
   close();
   // 250 ms and 500 ms; timers may be early by a millisecond.
   expect(third - first).toBeGreaterThan(700);
+});
+
+it("ends the connection of a command alone when the server breaks the protocol", async () => {
+  const frames: readonly Buffer[] = [
+    Buffer.of(0x82, 0),
+    Buffer.of(0x82, 3, 1, 0x6f, 0x6b),
+    Buffer.of(0x82, 1, 255),
+    Buffer.of(0x81, 0),
+    Buffer.of(0x82, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
+  ];
+  const { connection, close, server } = await serve();
+  server.on("upgrade", (request, socket) => {
+    const accept = acceptOf(String(request.headers["sec-websocket-key"]));
+    socket.on("error", () => undefined);
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n` +
+        "Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n",
+    );
+    socket.write(Buffer.concat(frames));
+  });
+  try {
+    const heard: string[] = [];
+    const socket = await connection.socket("/exec", (channel, data) => heard.push(`${channel} ${data.toString()}`));
+    await socket.closed;
+    expect(heard).toEqual(["1 ok", "255 "]);
+    await socket.send(0, Buffer.from("late"));
+  } finally {
+    connection.close();
+    close();
+  }
 });

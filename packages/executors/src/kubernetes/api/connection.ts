@@ -2,13 +2,15 @@
  * Requests to an API server. Configuration and authentication are those of `@kubernetes/client-node`, which is loaded at the first request.
  * Every call has a time limit and an answer of limited size; streams end with their signal.
  */
+import { randomBytes } from "node:crypto";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { AgentOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { PassThrough } from "node:stream";
 import { OperationalError } from "@headroom/platform";
+
+import { acceptOf, CHANNEL_PROTOCOLS, ChannelSocket } from "./channel-socket.ts";
 
 export interface ConnectionSettings {
   readonly kubeconfig?: string | undefined;
@@ -39,19 +41,6 @@ const CALLS_MAX = 16;
 /** Tokens of service accounts are renewed on disk, and those of commands expire. */
 const CREDENTIALS_MAX_AGE_MS = 60_000;
 const MESSAGE_SHOWN = 300;
-
-/** The part of the socket of `@kubernetes/client-node` (package `ws`) that is used. */
-export interface ApiSocket {
-  readonly protocol: string;
-  readonly readyState: number;
-  onclose: (() => void) | null;
-  onerror: (() => void) | null;
-  send(data: Buffer, sent: (error?: Error) => void): void;
-  pause(): void;
-  resume(): void;
-  close(): void;
-  terminate(): void;
-}
 
 interface Credentials {
   readonly server: URL;
@@ -119,33 +108,59 @@ export class Connection {
   }
 
   /**
-   * A connection of WebSocket (RFC 6455) with the protocol of remote commands. `onMessage`: gets the channel and its bytes. Throws if the
-   * server refuses it.
+   * A connection with the protocol of remote commands. `onMessage`: gets the channel and its bytes. Throws a `StreamRefused` if the server
+   * refuses it.
    */
-  async socket(path: string, onMessage: (channel: number, data: Buffer) => void): Promise<ApiSocket> {
+  async socket(path: string, onMessage: (channel: number, data: Buffer) => void): Promise<ChannelSocket> {
     const { requestTimeoutMs } = this.#settings;
-    const { Exec } = await import("@kubernetes/client-node");
-    const { handler } = new Exec(await this.#config());
-    // A server that closes a channel would otherwise end the streams of this process.
-    Object.assign(handler, {
-      streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
-    });
-    const opening = handler.connect(path, null, (channel, data) => {
-      onMessage(channel, data);
-      return true;
-    });
-    const late = Promise.withResolvers<never>();
+    const { server, headers, streamAgent } = await this.#authenticated();
+    const key = randomBytes(16).toString("base64");
+    const url = new URL(server.pathname.replace(/\/$/, "") + path, server);
+    const upgrade = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": key,
+    };
+    const options: RequestOptions = {
+      headers: {
+        ...headers,
+        ...upgrade,
+        "sec-websocket-protocol": CHANNEL_PROTOCOLS.join(", "),
+        "user-agent": "headroom",
+      },
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<ChannelSocket>();
+    const call =
+      url.protocol === "https:" ? httpsRequest(url, { ...options, agent: streamAgent }) : httpRequest(url, options);
     const timer = setTimeout(
-      () => late.reject(unreachable(`no answer within ${requestTimeoutMs} ms`)),
+      () => call.destroy(new Error(`no answer within ${requestTimeoutMs} ms`)),
       requestTimeoutMs,
     );
+    call.once("error", reject);
+    call.once("response", (response) => {
+      const status = response.statusCode ?? 0;
+      if (status === 401) this.#credentials = null;
+      readText(response).then(
+        (text) => reject(new StreamRefused(status, statusText(status, parsed(text, status)))),
+        reject,
+      );
+    });
+    call.once("upgrade", (response, socket, head) => {
+      const protocol = String(response.headers["sec-websocket-protocol"]);
+      const isAccepted = response.headers["sec-websocket-accept"] === acceptOf(key);
+      if (isAccepted && CHANNEL_PROTOCOLS.some((each) => each === protocol))
+        return resolve(new ChannelSocket(socket, head, protocol, onMessage));
+      socket.destroy();
+      reject(new Error("the answer is no WebSocket for remote commands"));
+    });
+    call.end();
     try {
-      const socket = (await Promise.race([opening, late.promise])) as unknown as ApiSocket;
-      this.#closed.signal.addEventListener("abort", () => socket.terminate(), { once: true });
-      return socket;
-    } catch (error) {
-      void opening.then((socket) => socket.close()).catch(() => undefined);
-      throw error;
+      const opened = await promise;
+      const end = (): void => opened.close();
+      this.#closed.signal.addEventListener("abort", end, { once: true });
+      void opened.closed.then(() => this.#closed.signal.removeEventListener("abort", end));
+      return opened;
     } finally {
       clearTimeout(timer);
     }

@@ -31,6 +31,10 @@ import { delayRetry, podAt, readPlace, watchedGang } from "./watched-gang.ts";
 
 const SWEEP_MS = 1_000;
 const READ_BATCH = 25;
+/** A look that takes longer is followed by a pause of this many times its length, at most `PAUSE_MAX_MS`. Times are in ms. */
+const SLOW_LOOK_MS = 3;
+const SLOW_LOOK_PAUSES = 10;
+const PAUSE_MAX_MS = 500;
 /** Logs that are followed at a time. Each has a connection. Those of further workers are read when they end. */
 const LOGS_MAX = 2_000;
 
@@ -68,6 +72,8 @@ export class GangWatch {
   readonly #ended = new Set<string>();
   readonly #examining = new Map<string, Promise<void>>();
   readonly #again = new Set<string>();
+  /** Attempts whose last look took long. Until its timer ends, none is looked at again. */
+  readonly #pauses = new Map<string, NodeJS.Timeout>();
   readonly #held = new HeldPods();
   #isComplete = false;
   #logCount = 0;
@@ -119,7 +125,7 @@ export class GangWatch {
   /** Examines an attempt now, or once more after the examination in progress. */
   notice(name: string): void {
     if (this.#isClosed || !this.#watched.has(name)) return;
-    if (this.#examining.has(name)) this.#again.add(name);
+    if (this.#examining.has(name) || this.#pauses.has(name)) this.#again.add(name);
     else void this.#examine(name);
   }
 
@@ -163,6 +169,7 @@ export class GangWatch {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
+    for (const timer of this.#pauses.values()) clearTimeout(timer);
     const logs = [...this.#watched.values()].flatMap((each) => [...each.logs.values()]);
     await Promise.all(logs.map((log) => log.close()));
     await Promise.all(this.#examining.values());
@@ -189,19 +196,34 @@ export class GangWatch {
     const running = this.#examining.get(name);
     const watched = this.#watched.get(name);
     if (running !== undefined || watched === undefined) return running ?? Promise.resolve();
-    const examination = this.#examineOnce(watched)
+    const beganMs = performance.now();
+    let lookMs = 0;
+    const examination = this.#examineOnce(watched, () => (lookMs = performance.now() - beganMs))
       .catch((error: unknown) => this.#setup.onProblem(`Attempt ${watched.attemptId}: ${messageOf(error)}`))
       .finally(() => {
         this.#examining.delete(name);
-        if (this.#again.delete(name)) this.notice(name);
+        if (lookMs > SLOW_LOOK_MS && !this.#isClosed)
+          this.#pause(name, Math.min(SLOW_LOOK_PAUSES * lookMs, PAUSE_MAX_MS));
+        else if (this.#again.delete(name)) this.notice(name);
       });
     this.#examining.set(name, examination);
     return examination;
   }
 
-  async #examineOnce(watched: WatchedGang): Promise<void> {
+  /** Each of a thousand pods that get a node in a second would otherwise cause a look at all of them. */
+  #pause(name: string, ms: number): void {
+    const timer = setTimeout(() => {
+      this.#pauses.delete(name);
+      if (this.#again.delete(name)) this.notice(name);
+    }, ms);
+    this.#pauses.set(name, timer);
+  }
+
+  /** `onRead`: called when the records are read, the part of a look that grows with the gang and holds up the others. */
+  async #examineOnce(watched: WatchedGang, onRead: () => void): Promise<void> {
     if (this.#isClosed) return;
     const state = readState(watched.files);
+    onRead();
     if (state.kind === "unclaimed" || state.kind === "starting" || state.kind === "running")
       this.#held.hold(watched.files);
     if (state.kind === "unclaimed") return this.#examineUnclaimed(watched);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { ApiSocket, Connection } from "../api/connection.ts";
+import type { Connection } from "../api/connection.ts";
+import { StreamRefused } from "../api/connection.ts";
 import { execPath, startPodExec } from "./pod-exec.ts";
 
 const place = { version: 1, namespace: "ml", base: "hr-w1-1-abc" } as const;
@@ -7,20 +8,17 @@ const place = { version: 1, namespace: "ml", base: "hr-w1-1-abc" } as const;
 /** A connection whose server the test plays. */
 function played(protocol: string) {
   const sent: string[] = [];
+  const { promise: closed, resolve: cut } = Promise.withResolvers<void>();
   const socket = {
     protocol,
-    readyState: 1,
-    onclose: null as (() => void) | null,
-    onerror: null,
-    send: (data: Buffer, done: () => void) => {
-      sent.push(data.toString("latin1"));
-      done();
+    closed,
+    send: async (channel: number, data: Uint8Array) => {
+      sent.push(String.fromCharCode(channel) + Buffer.from(data).toString("latin1"));
     },
     pause: () => sent.push("pause"),
     resume: () => undefined,
     close: () => undefined,
-    terminate: () => undefined,
-  } satisfies ApiSocket;
+  };
   let answer: (channel: number, data: Buffer) => void = () => undefined;
   const connection = {
     socket: (_: string, onMessage: typeof answer) => {
@@ -29,7 +27,7 @@ function played(protocol: string) {
     },
   } as unknown as Connection;
   const say = (channel: number, text: string): void => answer(channel, Buffer.from(text));
-  return { connection, socket, sent, say };
+  return { connection, sent, say, cut };
 }
 
 const request = { worker: 0, command: ["cat"], terminal: null };
@@ -65,14 +63,15 @@ it("gives output, exit code and input their channels", async () => {
 });
 
 it("says that an older server does not pass on the end of the input", async () => {
-  const { connection, sent, socket } = played("v4.channel.k8s.io");
+  const { connection, sent, cut } = played("v4.channel.k8s.io");
   const session = await startPodExec(connection, place, "", request);
   session.endInput();
-  socket.onclose?.();
+  cut();
   const read: string[] = [];
   for await (const { data } of session.output()) read.push(Buffer.from(data).toString());
   expect(read.join("")).toContain("cannot pass on the end of the input");
-  expect(await session.ended).toBe(137);
+  expect(read.at(-1)).toContain("the connection to the pod was lost");
+  expect([await session.ended, session.isCut]).toEqual([137, true]);
   expect(sent).toEqual([]);
 });
 
@@ -90,7 +89,7 @@ it("waits for a slow reader, and states why a command did not run", async () => 
 
 it("names the missing right", async () => {
   const connection = {
-    socket: () => Promise.reject(new Error("Unexpected server response: 403")),
+    socket: () => Promise.reject(new StreamRefused(403, "403 forbidden")),
   } as unknown as Connection;
   await expect(startPodExec(connection, place, "", request)).rejects.toMatchObject({
     code: "cannotExec",

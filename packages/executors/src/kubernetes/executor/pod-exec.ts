@@ -4,17 +4,17 @@
  */
 import { OperationalError } from "@headroom/platform";
 import type { ExecChunk, ExecRequest, ExecSession, TerminalSize } from "../../executor.ts";
-import type { ApiSocket, Connection } from "../api/connection.ts";
-import { messageOf } from "../api/connection.ts";
+import type { ChannelSocket } from "../api/channel-socket.ts";
+import { CHANNEL_PROTOCOLS } from "../api/channel-socket.ts";
+import type { Connection } from "../api/connection.ts";
+import { messageOf, StreamRefused } from "../api/connection.ts";
 import { CONTAINER } from "./pod-names.ts";
 import type { PodPlace } from "./watched-gang.ts";
 import { podAt } from "./watched-gang.ts";
 
 const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, status: 3, resize: 4, close: 255 } as const;
-/** Protocol in which a channel can be closed, from Kubernetes 1.30. */
-const CLOSABLE = "v5.channel.k8s.io";
-/** `readyState` of an open socket. */
-const OPEN = 1;
+/** In which a channel can be closed. */
+const [CLOSABLE] = CHANNEL_PROTOCOLS;
 /** Bytes of output that wait for the reader. Then the command waits. */
 const WAITING_BYTES_MAX = 256 * 1024;
 /** Exit code if the connection ends before the command: its container was killed, or the server has gone. */
@@ -44,13 +44,10 @@ export async function startPodExec(
   return session;
 }
 
-/** The error of the socket names the status alone. */
 function reasonOf(error: unknown): string {
-  const message = messageOf(
-    error instanceof Error ? error : ((error as { message?: unknown } | null)?.message ?? error),
-  );
+  const message = messageOf(error);
   const rights = "Print the rights on pods/exec with: headroom kubernetes manifest --exec";
-  if (/\b403\b/.test(message)) return `the API server forbids it (403). ${rights}.`;
+  if (error instanceof StreamRefused && error.status === 403) return `the API server forbids it (403). ${rights}.`;
   return `${message.replace(/\.$/, "")}.`;
 }
 
@@ -80,7 +77,8 @@ class PodExec implements ExecSession {
   readonly #resolveEnded: (code: number) => void;
   readonly #terminal: ExecRequest["terminal"];
   readonly #waiting: ExecChunk[] = [];
-  #socket: ApiSocket | null = null;
+  #isCut = false;
+  #socket: ChannelSocket | null = null;
   #waitingBytes = 0;
   #isOver = false;
   #wake: () => void = () => undefined;
@@ -92,11 +90,18 @@ class PodExec implements ExecSession {
     this.#resolveEnded = resolve;
   }
 
-  open(socket: ApiSocket): void {
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  open(socket: ChannelSocket): void {
     this.#socket = socket;
-    socket.onerror = () => undefined;
-    socket.onclose = () => this.#end(CUT_OFF);
-    if (socket.readyState !== OPEN) this.#end(CUT_OFF);
+    void socket.closed.then(() => {
+      if (this.#isOver) return;
+      this.#isCut = true;
+      this.#push("stderr", Buffer.from("headroom: the connection to the pod was lost\n"));
+      this.#end(CUT_OFF);
+    });
     if (this.#terminal !== null) this.resize(this.#terminal);
   }
 
@@ -156,9 +161,7 @@ class PodExec implements ExecSession {
   }
 
   #send(channel: number, data: Uint8Array): Promise<void> {
-    const socket = this.#socket;
-    if (socket === null || this.#isOver || socket.readyState !== OPEN) return Promise.resolve();
-    return new Promise((resolve) => socket.send(Buffer.concat([Uint8Array.of(channel), data]), () => resolve()));
+    return this.#isOver || this.#socket === null ? Promise.resolve() : this.#socket.send(channel, data);
   }
 
   #end(code: number): void {

@@ -44,8 +44,10 @@ async function runAttempt({ homeDir, name, host, slurmGraceMs }: AttemptOrder): 
   // The workers start after this, so none of them finds the secret.
   unlinkSync(secretFileOf(files));
   const { end, leftNothing } = await runGang(files, launch, slurmGraceMs);
+  const isReusable = leftNothing && canTakeNext(files, launch, end, performance.now());
+  // Before the end is visible: the control plane would pass the job on otherwise, and the next attempt would wait for nothing.
+  if (launch.reuse !== undefined && !isReusable) files.create("next.json", { kind: "closed" });
   await recordEnd(files, end);
-  const isReusable = leftNothing && canTakeNext(files, launch, performance.now());
   return isReusable ? await nextAttempt(files, launch.reuse?.waitMs ?? 0) : null;
 }
 

@@ -4,16 +4,21 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
-import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
+import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 
 /** Interval in ms for reading the record. */
 const POLL_MS = 50;
 
 /** Whether the job may take another attempt after one that has ended by itself, without a failure. Times are in ms. */
-export function canTakeNext(files: AttemptFiles, { reuse }: LaunchRecord, jobMs: number): boolean {
+export function canTakeNext(files: AttemptFiles, { reuse }: LaunchRecord, end: ExitRecord, jobMs: number): boolean {
   if (reuse === undefined || jobMs > reuse.untilMs) return false;
-  const exit = files.readIfSound("exit.json");
-  if (exit?.kind !== "exited" || exit.endedAtMs - exit.startedAtMs > reuse.attemptMs) return false;
+  return endedWellWithin(files, end, reuse.attemptMs);
+}
+
+/** Whether an attempt ended by itself, without a failure, within the run time. */
+export function endedWellWithin(files: AttemptFiles, end: ExitRecord, attemptMs: number): boolean {
+  if (end.kind !== "exited" || end.endedAtMs - end.startedAtMs > attemptMs) return false;
+  if (end.exits.some((exit) => exit.kind === "signalled" || exit.code !== 0)) return false;
   return files.readIfSound("stop.json") === null && files.readIfSound("fence.json") === null;
 }
 

@@ -70,6 +70,8 @@ export class AttemptWatch {
   readonly #ended = new Set<string>();
   /** Jobs to cancel, with the number of polls in a row that did not show them. */
   readonly #cancels = new Map<string, number>();
+  /** Parts of the jobs of attempts that ran, by the attempt for which the job was submitted: its records may be gone by then. */
+  readonly #hostParts = new Map<string, readonly GangPart[]>();
   readonly #examining = new Map<string, Promise<void>>();
   #watcher: FSWatcher | null = null;
   #sweepTimer: NodeJS.Timeout | null = null;
@@ -138,16 +140,18 @@ export class AttemptWatch {
   /**
    * Parts of gangs whose jobs may hold nodes: those of attempts that have not ended, and of own jobs that Slurm still shows as active.
    */
-  partsHeld({ jobs }: JobList): readonly GangPart[] {
+  partsHeld({ jobs, isComplete }: JobList): readonly GangPart[] {
     const { store, jobPrefix } = this.#setup;
     const active = [...jobs.values()].filter(({ phase }) => phase === "active");
     // A job that runs another attempt than its own holds one part.
     const hosts = new Set([...this.#watched.values()].map(({ host }) => host));
     const others = active.map(({ name }) => name.slice(jobPrefix.length)).filter((name) => !hosts.has(name));
     const names = new Set([...this.#watched.keys(), ...others]);
+    if (isComplete)
+      for (const host of this.#hostParts.keys()) if (!names.has(host) && !hosts.has(host)) this.#hostParts.delete(host);
     return [...names].flatMap((name) => {
       const launch = attemptIdOfName(name) === null ? null : store.files(name).readIfSound("launch.json");
-      return launch === null ? [] : partsOf(launch);
+      return launch === null ? (this.#hostParts.get(name) ?? []) : partsOf(launch);
     });
   }
 
@@ -201,6 +205,8 @@ export class AttemptWatch {
     const nowMs = performance.now();
     const lookMs = nowMs - startedAtMs;
     if (lookMs > SLOW_LOOK_MS) watched.sweepAtMs = nowMs + Math.min(SLOW_LOOK_PAUSES * lookMs, LOOK_PAUSE_MAX_MS);
+    // After a restart, the job of an attempt that starts is not known yet.
+    if (state.kind === "starting" && watched.isAdopted) claimOf(watched);
     if (state.kind === "running") await this.#tellRunning(watched, state);
     else if (state.kind === "ended") await this.#tellEnd(watched, state);
     else if (state.kind === "unreadable") this.#giveUp(watched, state.detail);
@@ -216,6 +222,7 @@ export class AttemptWatch {
     if (!watched.isRunningTold) {
       watched.isRunningTold = true;
       claimOf(watched);
+      if (launch.reuse !== undefined) this.#hostParts.set(watched.host, partsOf(launch));
       reporter.tell({ kind: "attemptRunning", attemptId: watched.attemptId });
     }
     watched.progress ??= progressOf(watched, launch, reporter);

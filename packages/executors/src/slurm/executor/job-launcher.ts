@@ -105,6 +105,7 @@ export class JobLauncher {
     if (launch === null) return false;
     const host = reusable.passOn(watched.name, launch);
     watched.host = host ?? watched.name;
+    watched.passedOnAtMs = host === null ? null : performance.now();
     if (host !== null) return true;
     reusable.endOn(new Set(partsOf(launch).map(({ node }) => node)));
     return false;
@@ -195,6 +196,7 @@ export class JobLauncher {
     };
     watched.submissions += 1;
     watched.host = name;
+    watched.passedOnAtMs = null;
     const user = this.#userOf(files, effect);
     if (user === null) return;
     const result = await commands.submit(submissionArgs(effect, shares, names, settings, user));

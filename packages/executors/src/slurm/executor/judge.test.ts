@@ -102,3 +102,18 @@ describe("an attempt that no job has claimed", () => {
     expect(new Course(false).answer("9|RUN", 600).conclusions).toEqual(["wait"]);
   });
 });
+
+describe("an attempt to which a job was passed on", () => {
+  it("is submitted when the job does not claim it, though Slurm lists the job", () => {
+    const course = new Course(false);
+    course.watched.passedOnAtMs = performance.now();
+    expect(course.answer(running, 30).conclusions).toEqual(["wait", "submit"]);
+  });
+
+  it("does not count the end of that job as one of its own", () => {
+    const course = new Course(false);
+    course.watched.passedOnAtMs = performance.now();
+    course.answer(ended, 60);
+    expect([course.conclusions, course.watched.unclaimedEnds]).toEqual([["wait", "submit"], 0]);
+  });
+});

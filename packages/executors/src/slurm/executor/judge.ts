@@ -53,7 +53,10 @@ export function judge(
     watched.goneSinceMs = null;
     watched.goneCount = 0;
     watched.pendingSinceMs = job.phase === "pending" ? (watched.pendingSinceMs ?? nowMs) : null;
-    return claim !== null ? wait : judgeWaiting(watched, job, rules, nowMs);
+    if (claim !== null) return wait;
+    return watched.passedOnAtMs === null
+      ? judgeWaiting(watched, job, rules, nowMs)
+      : judgePassedOn(watched, rules, nowMs);
   }
   if (job === null && !list.isComplete) return wait;
   watched.goneSinceMs ??= nowMs;
@@ -74,10 +77,17 @@ function judgeWaiting({ pendingSinceMs }: WatchedJob, job: ListedJob, rules: Jud
   return { kind: "void", detail, isSupervisor: false };
 }
 
+/** The job that was to take the attempt is active, and may be one that hangs at its end. */
+function judgePassedOn({ passedOnAtMs, isSubmitting }: WatchedJob, rules: JudgeRules, nowMs: number): Conclusion {
+  const isLate = passedOnAtMs !== null && nowMs - passedOnAtMs >= rules.resubmitAfterMs;
+  return isLate && !isSubmitting ? { kind: "submit" } : wait;
+}
+
 function judgeUnclaimed(watched: WatchedJob, job: ListedJob | null, rules: JudgeRules, nowMs: number): Conclusion {
   if (watched.isSubmitting || nowMs < watched.submitAtMs) return wait;
   if (nowMs - (watched.goneSinceMs ?? nowMs) < rules.resubmitAfterMs) return wait;
-  if (job !== null) watched.unclaimedEnds += 1;
+  // The end of a job that was passed on says nothing about the attempt's own jobs.
+  if (job !== null && watched.passedOnAtMs === null) watched.unclaimedEnds += 1;
   if (watched.unclaimedEnds < UNCLAIMED_ENDS_MAX) return { kind: "submit" };
   const detail = `Its jobs ended in Slurm before a supervisor claimed it (${job?.detail ?? "not listed"}).`;
   return { kind: "void", detail, isSupervisor: true };

@@ -5,7 +5,7 @@ import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
-import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
+import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { canTakeNext, nextAttempt } from "../agent/next-attempt.ts";
 import { ReusableJobs } from "./reusable-jobs.ts";
@@ -31,13 +31,24 @@ const launch: LaunchRecord = {
   reuse: { waitMs: 60_000, untilMs: 60_000, attemptMs: 10_000, account: null },
 };
 
+const end = (runMs: number, code = 0, agoMs = 0): ExitRecord => {
+  const endedAtMs = Date.now() - agoMs;
+  return {
+    kind: "exited",
+    startedAtMs: endedAtMs - runMs,
+    endedAtMs,
+    exits: [{ kind: "exited", worker: 0, code }],
+    usage: [],
+  };
+};
+
 /** Records of an attempt that has ended, whose job waits. */
 function ended(name: string, claim: { readonly host?: string } = {}): AttemptFiles {
   const files = new AttemptStore(root, () => undefined).files(name);
   mkdirSync(files.recordsDir, { recursive: true });
   const supervisor = { pid: 1, startTime: "1" } as never;
   files.create("claim.json", { kind: "supervised", bootId: "", supervisor, takesNext: true, ...claim });
-  files.create("exit.json", { kind: "exited", startedAtMs: 0, endedAtMs: 5_000, exits: [], usage: [] });
+  files.create("exit.json", end(5_000));
   return files;
 }
 
@@ -87,14 +98,28 @@ describe("a job whose attempt has ended", () => {
     expect(jobs.passOn("w2.1", { ...launch, ...other })).toBeNull();
   });
 
+  it.each([
+    ["has run for long", end(10_001)],
+    ["has failed", end(1, 1)],
+    ["has ended long ago", end(1, 0, 120_000)],
+  ])("is not passed on if its attempt %s", (_, record) => {
+    const files = new AttemptStore(root, () => undefined).files("w1.1");
+    mkdirSync(files.recordsDir, { recursive: true });
+    const supervisor = { pid: 1, startTime: "1" } as never;
+    files.create("claim.json", { kind: "supervised", bootId: "", supervisor, takesNext: true });
+    files.create("exit.json", record);
+    const jobs = new ReusableJobs();
+    jobs.note(files, launch);
+    expect(jobs.passOn("w1.2", launch)).toBeNull();
+  });
+
   it("waits only after a short attempt that nobody stopped", () => {
     const files = ended("w1.1");
-    expect(canTakeNext(files, launch, 1)).toBe(true);
-    expect(canTakeNext(files, launch, 60_001)).toBe(false);
-    expect(
-      canTakeNext(files, { ...launch, reuse: { waitMs: 1, untilMs: 9, attemptMs: 4_999, account: null } }, 1),
-    ).toBe(false);
+    expect(canTakeNext(files, launch, end(5_000), 1)).toBe(true);
+    expect(canTakeNext(files, launch, end(5_000), 60_001)).toBe(false);
+    expect(canTakeNext(files, launch, end(10_001), 1)).toBe(false);
+    expect(canTakeNext(files, launch, end(1, 1), 1)).toBe(false);
     files.create("stop.json", { requestedAtMs: 1, graceTimeoutMs: 1, reason: { kind: "user" } as never });
-    expect(canTakeNext(files, launch, 1)).toBe(false);
+    expect(canTakeNext(files, launch, end(5_000), 1)).toBe(false);
   });
 });

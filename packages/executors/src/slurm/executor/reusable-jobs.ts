@@ -5,6 +5,7 @@
  */
 import type { LaunchGang } from "@headroom/model";
 import { taskCountOf } from "@headroom/model";
+import { endedWellWithin } from "../agent/next-attempt.ts";
 import type { SlurmSettings } from "../settings.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { runAsOf } from "./job-owners.ts";
@@ -58,6 +59,7 @@ export class ReusableJobs {
     const key = keyOf(launch);
     const claim = files.readIfSound("claim.json");
     if (key === null || claim?.kind !== "supervised" || claim.takesNext !== true) return;
+    if (!mayWait(files, launch)) return;
     // Users can forge the records of their attempts.
     if (runAsOf(files) !== null) return;
     const untilMs = performance.now() + (launch.reuse?.waitMs ?? 0);
@@ -110,6 +112,13 @@ function keyOf(launch: LaunchRecord): string | null {
     return null;
   const { accelerators, cores, memoryMib } = part.amounts;
   return JSON.stringify([launch.workloadId, launch.reuse.account, part.node, accelerators, cores, memoryMib]);
+}
+
+/** The supervisor decides; this keeps out ends that it has certainly refused, and those of attempts that ended long ago. */
+function mayWait(files: AttemptFiles, { reuse }: LaunchRecord): boolean {
+  const end = files.readIfSound("exit.json");
+  if (end === null || reuse === undefined || Date.now() - end.endedAtMs > reuse.waitMs) return false;
+  return endedWellWithin(files, end, reuse.attemptMs) && files.readIfSound("next.json") === null;
 }
 
 /** Returns whether this record counts. The records of an attempt that was forgotten take none. */

@@ -12,6 +12,8 @@ export interface WatchedJob {
   isRunningTold: boolean;
   /** Name of the attempt for whose job it runs; its own, until a claim says another. */
   host: string;
+  /** When a job was passed on to it that has not claimed it yet. */
+  passedOnAtMs: number | null;
   progress: ProgressReports | null;
   /** Since when no complete answer of Slurm shows a job that waits or runs, and how many did not. */
   goneSinceMs: number | null;
@@ -45,6 +47,7 @@ export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdop
     isAdopted,
     isRunningTold: false,
     host: files.key.name,
+    passedOnAtMs: null,
     progress: null,
     goneSinceMs: null,
     goneCount: 0,
