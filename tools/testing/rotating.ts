@@ -105,7 +105,7 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
  * share a turn are short or use the same components.
  */
 const turns = [
-  ["quickstart", "remediations"],
+  ["quickstart", "remediations", "networks of teams"],
   ["installed in a folder", "first answer", "foreign jobs", "submitters", "staging on Slurm"],
   ["tour", "rollouts"],
   ["bursts", "monitoring", "drains", "console demo"],
