@@ -7,7 +7,7 @@ import { kubernetesSignals } from "./kubernetes/fleet/node-signals.ts";
 const slurm = (state: string, reason: string | null = null) =>
   slurmSignals([{ name: "n1", state, reason }], (name) => nodeId(`hpc-${name}`))[0];
 const kube = (conditions: readonly object[], spec: object = {}) =>
-  kubernetesSignals([{ metadata: { name: "n1" }, spec, status: { conditions } } as never], (name) =>
+  kubernetesSignals([{ metadata: { name: "n1" }, spec, status: { conditions } } as never], [{ key: "own" }], (name) =>
     nodeId(`k8s-${name}`),
   );
 
@@ -79,6 +79,21 @@ describe("signals of Kubernetes", () => {
       "k8s-fabric-healthy warning",
     ]);
     expect(kube([ready], { unschedulable: true }).map(({ code }) => code)).toEqual(["k8s-cordoned"]);
+    const taints = [
+      { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" },
+      { key: "nvidia.com/gpu", effect: "NoSchedule" },
+      { key: "own", effect: "NoSchedule" },
+      { key: "soft", effect: "PreferNoSchedule" },
+      { key: "repair.example/ecc", value: "page\u0000d", effect: "NoExecute" },
+      { key: "team", value: "b", effect: "NoSchedule" },
+    ];
+    expect(kube([ready], { taints }).map(({ code, severity }) => `${code} ${severity}`)).toEqual([
+      "k8s-taint-repair-example-ecc warning",
+      "k8s-taint-team info",
+    ]);
+    expect(kube([ready], { taints })[0]?.detail).toMatch(
+      /^the node has the taint repair\.example\/ecc=page d:NoExecute; /,
+    );
   });
 
   it("bounds conditions by number and length, and takes any name", () => {

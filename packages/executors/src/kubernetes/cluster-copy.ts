@@ -110,9 +110,13 @@ export class ClusterCopy {
   nodeSignals(): NodeSignals | null {
     // An empty list is no statement about the nodes that were there.
     if (this.#nodes.items.size === 0) return null;
-    const idOf = (name: string): NodeId => nodeIdOf(this.#setup.id, name);
+    const { id, settings } = this.#setup;
+    const idOf = (name: string): NodeId => nodeIdOf(id, name);
     const all = [...this.#nodes.items.values()];
-    return { nodes: new Set(all.map(({ metadata }) => idOf(metadata.name))), signals: kubernetesSignals(all, idOf) };
+    return {
+      nodes: new Set(all.map(({ metadata }) => idOf(metadata.name))),
+      signals: kubernetesSignals(all, settings.tolerations, idOf),
+    };
   }
 
   /** Pods that name Headroom as their scheduler, as far as it adopts them. */

@@ -81,6 +81,41 @@ const fault = (code: string, node = "n1"): NodeSignal => ({
 });
 
 describe("signals of nodes", () => {
+  it("let a node qualify when its cluster takes it out of service and when it brings it back, however soon", async () => {
+    const bench = new Bench();
+    const { pools, nodes } = bench.engine.state;
+    const pool = pools.get(poolName("p"));
+    if (pool === undefined) throw new Error("the pool is missing");
+    const qualification = { suite: "quick", limitMs: 60_000, atOnce: 1 } as const;
+    bench.receive({ ...by, kind: "apply", sites: [], pools: [{ ...pool, qualification }], teams: [], workloads: [] });
+    const phase = (): string | undefined => nodes.get(nodeId("n1"))?.qualification?.phase;
+    const pass = (): void => {
+      const id = nodes.get(nodeId("n1"))?.qualification?.id ?? -1;
+      const run = { nodeId: nodeId("n1"), id, run: 1 };
+      bench.receive({ kind: "qualificationStarted", ...run, expectedMs: 1_000 });
+      bench.receive({ kind: "qualificationEnded", ...run, isPassed: true, durationMs: 1, detail: "" });
+    };
+    await bench.looks(5);
+    expect(phase()).toBeUndefined();
+    bench.signals = [{ ...fault("slurm-drain"), severity: "warning" }];
+    await bench.looks(2);
+    expect(phase()).toBe("waiting");
+    pass();
+    await bench.looks(2);
+    expect(phase()).toBeUndefined();
+    bench.signals = [];
+    await bench.looks(3);
+    expect(phase()).toBe("waiting");
+    pass();
+    bench.signals = [{ ...fault("k8s-disk-pressure"), severity: "warning" }];
+    await bench.looks(2);
+    // A drain of the control plane that its executor passed on.
+    bench.receive({ ...by, kind: "drainNode", nodeId: nodeId("n1"), running: "wait" });
+    bench.signals = [{ ...fault("k8s-cordoned"), severity: "info" }];
+    await bench.looks(5);
+    expect(phase()).toBeUndefined();
+  });
+
   it("are reported once, and end when some complete answers lack them", async () => {
     const bench = new Bench();
     bench.signals = [fault("k8s-kernel-deadlock"), fault("slurm-down", "unknown-node")];

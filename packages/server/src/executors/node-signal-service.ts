@@ -19,6 +19,8 @@ const PATIENCE = 6;
 const NODES_MAX = 200;
 /** Codes of signals begin with one of these. */
 const OWN_CODE = /^(?:slurm|k8s)-/;
+/** Signals with which a cluster takes a node out of service, besides the critical ones: somebody may repair it. */
+const WITHDRAWN_CODE = /^(?:slurm-drain|k8s-cordoned|k8s-taint-.*)$/;
 
 interface SignalParts {
   readonly driver: Pick<Driver, "read" | "command">;
@@ -30,6 +32,8 @@ interface SignalParts {
 /** A signal that was there in a recent look. */
 interface Known {
   misses: number;
+  /** Whether the node has to qualify when the signal ends, if its pool has a rule. */
+  isWithdrawal: boolean;
   /** Number of the look in which it was reported last; `null`: not by this process. */
   reportedAt: number | null;
 }
@@ -83,9 +87,16 @@ export class NodeSignalService {
   }
 
   async #compare(executor: ExecutorId, { nodes: answered, signals }: NodeSignals): Promise<void> {
-    const nodes = await this.#parts.driver.read(({ state }) => {
-      const own = [...state.nodes.values()].filter(({ pool }) => state.pools.get(pool)?.executor === executor);
-      return new Set(own.map(({ id }) => id).filter((id) => answered.has(id)));
+    const { nodes, qualifying, drained } = await this.#parts.driver.read(({ state }) => {
+      const own = [...state.nodes.values()].filter(
+        ({ id, pool }) => state.pools.get(pool)?.executor === executor && answered.has(id),
+      );
+      const idsOf = (some: typeof own): ReadonlySet<NodeId> => new Set(some.map(({ id }) => id));
+      return {
+        nodes: idsOf(own),
+        qualifying: idsOf(own.filter(({ pool }) => state.pools.get(pool)?.qualification !== undefined)),
+        drained: idsOf(own.filter(({ draining }) => draining)),
+      };
     });
     const present = Map.groupBy(
       signals.filter(({ nodeId }) => nodes.has(nodeId)),
@@ -97,7 +108,13 @@ export class NodeSignalService {
     for (const nodeId of nodes) {
       if (count >= NODES_MAX) return;
       const now = present.get(nodeId) ?? [];
-      this.#note(nodeId, now);
+      const isWithdrawn = this.#note(nodeId, now, drained.has(nodeId));
+      if (isWithdrawn && qualifying.has(nodeId)) {
+        // The inventory can miss a repair of some minutes. The proof is required when the signal begins, so that the node takes no
+        // work in between, and again when it ends, because a suite can pass before the repair.
+        await this.#parts.driver.command({ kind: "qualifyNode", nodeId, actor, idempotencyKey: null });
+        count++;
+      }
       if (await this.#report(nodeId, { now, actor, failure: open.get(nodeId)?.failure })) count++;
       else if (await this.#resolve(open.get(nodeId), { nodes, open, actor })) count++;
     }
@@ -111,17 +128,30 @@ export class NodeSignalService {
     return open;
   }
 
-  /** Notes what is there, and forgets what has been missing for some looks. */
-  #note(nodeId: NodeId, now: readonly NodeSignal[]): void {
+  /**
+   * Notes what is there, and forgets what has been missing for some looks. Returns whether a signal began or ended with which the
+   * cluster takes the node out of service.
+   */
+  #note(nodeId: NodeId, now: readonly NodeSignal[], isDrained: boolean): boolean {
+    let isWithdrawn = false;
     const known = this.#known.get(nodeId) ?? new Map<string, Known>();
     const codes = new Set(now.map(({ code }) => code));
     for (const [code, each] of known) {
       each.misses = codes.has(code) ? 0 : each.misses + 1;
-      if (each.misses >= MISSES_MAX) known.delete(code);
+      if (each.misses < MISSES_MAX) continue;
+      known.delete(code);
+      isWithdrawn ||= each.isWithdrawal;
     }
-    for (const code of codes) if (!known.has(code)) known.set(code, { misses: 0, reportedAt: null });
+    for (const { code, severity } of now) {
+      if (known.has(code)) continue;
+      // The resume of a drain of the control plane requires the proof; executors can pass such drains on to their clusters.
+      const isWithdrawal = severity === "critical" || (!isDrained && WITHDRAWN_CODE.test(code));
+      known.set(code, { misses: 0, isWithdrawal, reportedAt: null });
+      isWithdrawn ||= isWithdrawal;
+    }
     if (known.size > 0) this.#known.set(nodeId, known);
     else this.#known.delete(nodeId);
+    return isWithdrawn;
   }
 
   /** Reports new signals, and critical ones whose failure ended although they are still there. Returns whether there were any. */
@@ -142,7 +172,10 @@ export class NodeSignalService {
     if (due.length === 0) return false;
     const faults = due.map(({ code, severity, detail }): NodeFault => ({ code, severity, detail }));
     await this.#parts.driver.command({ kind: "reportFaults", nodeId, faults, actor, idempotencyKey: null });
-    for (const { code } of due) known?.set(code, { misses: 0, reportedAt: this.#look });
+    for (const { code } of due) {
+      const each = known?.get(code);
+      if (each !== undefined) each.reportedAt = this.#look;
+    }
     return true;
   }
 

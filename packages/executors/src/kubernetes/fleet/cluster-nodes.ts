@@ -184,11 +184,19 @@ function whyOutOfService(node: KubernetesNode, tolerations: readonly Toleration[
   const ready = notReadyReason(node);
   if (ready !== null) return ready;
   if (spec?.unschedulable === true) return "the node is cordoned";
+  const [taint] = untoleratedTaints(node, tolerations);
+  return taint === undefined ? null : `the node has the taint ${taintText(taint)}, which pods do not tolerate`;
+}
+
+/** Taints that keep the executor's pods from the node. */
+export function untoleratedTaints(
+  { spec }: Pick<KubernetesNode, "spec">,
+  tolerations: readonly Toleration[],
+): readonly Taint[] {
   const all = [...ACCELERATOR_TOLERATIONS, ...READY_TAINTS, ...tolerations];
-  const taint = (spec?.taints ?? []).find(
+  return (spec?.taints ?? []).filter(
     (each) => each.effect !== "PreferNoSchedule" && !all.some((toleration) => tolerates(toleration, each)),
   );
-  return taint === undefined ? null : `the node has the taint ${taintText(taint)}, which pods do not tolerate`;
 }
 
 /** `null`: the kubelet says that the node is ready. */
@@ -208,5 +216,5 @@ function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, 
   return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
 }
 
-const taintText = ({ key, value, effect }: Taint): string =>
+export const taintText = ({ key, value, effect }: Taint): string =>
   `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;

@@ -4,7 +4,8 @@
  */
 import type { NodeId } from "@headroom/model";
 import { NODE_SIGNALS_MAX, clusterText, signalCode, type NodeSignal } from "../../node-signals.ts";
-import type { KubernetesNode } from "../api/objects.ts";
+import type { KubernetesNode, Toleration } from "../api/objects.ts";
+import { taintText, untoleratedTaints } from "./cluster-nodes.ts";
 
 interface Known {
   readonly severity: NodeSignal["severity"];
@@ -28,15 +29,20 @@ const OTHER: Known = { severity: "warning", action: "look at the conditions of t
 /** Names of conditions that are good when they are true. */
 const isGood = (type: string): boolean => /(?:Ready|Healthy|Available|Succeeded|Valid|OK)$/.test(type);
 
+/** Taints of Kubernetes itself repeat conditions and the cordon. */
+const OWN_TAINT = /^node\.(?:cloudprovider\.)?kubernetes\.io\//;
+
+/** `tolerations`: those of the executor's pods besides the built-in ones. Taints that pods tolerate are no signals. */
 export function kubernetesSignals(
   nodes: Iterable<KubernetesNode>,
+  tolerations: readonly Toleration[],
   nodeIdOf: (name: string) => NodeId,
 ): readonly NodeSignal[] {
   const signals: NodeSignal[] = [];
   for (const node of nodes) {
     const nodeId = nodeIdOf(node.metadata.name);
     signals.push(
-      ...signalsOf(node)
+      ...[...signalsOf(node), ...taintSignals(node, tolerations)]
         .slice(0, NODE_SIGNALS_MAX)
         .map((each) => ({ ...each, nodeId })),
     );
@@ -66,3 +72,16 @@ function signalsOf({ spec, status }: KubernetesNode): readonly Omit<NodeSignal, 
     signals.push({ code: "k8s-cordoned", severity: "info", detail: "the node is cordoned; kubectl uncordon ends it" });
   return signals;
 }
+
+/** An operator or a repair controller taints a node to keep work away, and with `NoExecute` to evict what runs. */
+const taintSignals = (
+  node: KubernetesNode,
+  tolerations: readonly Toleration[],
+): readonly Omit<NodeSignal, "nodeId">[] =>
+  untoleratedTaints(node, tolerations)
+    .filter(({ key }) => !OWN_TAINT.test(key))
+    .map((taint) => ({
+      code: signalCode("k8s-taint", taint.key),
+      severity: taint.effect === "NoExecute" ? "warning" : "info",
+      detail: `${clusterText(`the node has the taint ${taintText(taint)}`)}; kubectl taint removes it, and settings of the executor can tolerate it`,
+    }));
