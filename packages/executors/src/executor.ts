@@ -255,6 +255,8 @@ export interface Executor {
    * attempt.
    */
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
+  /** Whether the output of an ended attempt is still kept, from memory. Absent: only `logs` shows it. */
+  keepsOutput?(attemptId: AttemptId): boolean;
   /**
    * Runs a command inside a worker: in its control groups, and in its namespaces if it has a sandbox. Throws an
    * `OperationalError` with the code `cannotExec` if that is not possible. Absent: this kind of executor runs none.

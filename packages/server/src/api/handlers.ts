@@ -96,7 +96,7 @@ import { removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
 import { createToken, followTokens, identityOf, listTokens, revokeToken, revokeWithoutTeam } from "./tokens.ts";
-import { openLogs } from "./workload-logs.ts";
+import { openLogs, searchLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
 
@@ -444,8 +444,7 @@ export const handlers: Handlers = {
         journal: journalStatus(driver.status()),
       }),
     ),
-  searchLogs: ({ logSearch }, { query, principal }, gone) =>
-    logSearch.search({ query, readableTeams: (state) => readableTeams(state, principal), gone: gone() }),
+  searchLogs,
   listTokens,
   createToken,
   revokeToken,

@@ -7,7 +7,9 @@ import type { ReadonlyState } from "@headroom/engine";
 import type { LogRequest } from "@headroom/executors";
 import { refuse } from "@headroom/protocol";
 import type { LogChunk, LogQuery } from "@headroom/protocol";
+import { readableTeams } from "../auth/team-tree.ts";
 import { executorOf } from "./attempt-executor.ts";
+import type { Handlers } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 type Query = Omit<LogQuery, "signal">;
@@ -43,6 +45,9 @@ export async function openLogs(
     );
   return attemptChunks(plane, target, query, signal);
 }
+
+export const searchLogs: Handlers["searchLogs"] = ({ logSearch }, { query, actor, principal }, gone) =>
+  logSearch.search({ query, actor, readableTeams: (state) => readableTeams(state, principal), gone: gone() });
 
 async function* workloadChunks(
   plane: ControlPlane,

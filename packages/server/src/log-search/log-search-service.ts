@@ -2,7 +2,7 @@
  * Searches the output of attempts. A request reads for a bounded time and a bounded number of bytes, and answers with a cursor to go on,
  * so that a search of a whole history is many short requests. The output is read as `headroom logs` reads it, from the executors.
  */
-import { executorOf } from "@headroom/engine";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import type { ExecutorId } from "@headroom/model";
@@ -13,11 +13,15 @@ import { messageOf } from "../executors/within.ts";
 import { lineMatcher } from "./line-matcher.ts";
 import { SearchPage } from "./search-page.ts";
 import { cursorOf, indexAt, positionOf, searchedAttempts } from "./searched-attempts.ts";
-import type { SearchedAttempt, SearchPosition } from "./searched-attempts.ts";
+import type { SearchedAttempt, SearchedAttempts, SearchPosition } from "./searched-attempts.ts";
 import { searchStream } from "./search-stream.ts";
 
-/** Searches at the same time. Each keeps some buffers, and those with regular expressions a thread. */
+/** Searches at the same time, of all and of one user. Each keeps some buffers, and those with regular expressions a thread. */
 const SEARCHES_MAX = 4;
+const OF_ONE_USER_MAX = 2;
+/** Time in ms for which a search waits until another one has ended. */
+const WAITS_MS_MAX = 2_000;
+const WAIT_MS = 50;
 const MATCHES_DEFAULT = 50;
 const NOT_SEARCHED_SHOWN = 100;
 const REASON_CHARS_MAX = 200;
@@ -30,6 +34,7 @@ interface LogSearchOptions {
 
 export interface LogSearch {
   readonly query: LogSearchQuery;
+  readonly actor: string;
   /** Teams whose work the reader may see; `null`: all. */
   readableTeams(state: ReadonlyState): ReadonlySet<string> | null;
   /** Aborts when the reader has gone. */
@@ -38,58 +43,67 @@ export interface LogSearch {
 
 export class LogSearchService {
   readonly #options: LogSearchOptions;
-  #count = 0;
+  /** Users of the searches that run, one entry for each search. */
+  readonly #running: string[] = [];
 
   constructor(options: LogSearchOptions) {
     this.#options = options;
   }
 
   /** Rejects with the problems of the operation `searchLogs`. */
-  async search({ query, readableTeams, gone }: LogSearch): Promise<LogMatchPage> {
-    if (this.#count >= SEARCHES_MAX)
-      throw refuse("overloaded", `${SEARCHES_MAX} searches are running; try again in a moment.`);
-    this.#count++;
+  async search({ query, actor, readableTeams, gone }: LogSearch): Promise<LogMatchPage> {
+    await this.#turnOf(actor, gone);
     const { text, regex: isRegex = false, ignoreCase = false, limit = MATCHES_DEFAULT, context = 0 } = query;
     try {
       const from = query.cursor === undefined ? null : positionOf(query.cursor);
       const matcher = lineMatcher({ text, isRegex, ignoreCase });
       try {
-        const attempts = await searchedAttempts(this.#options.driver, query, readableTeams);
+        const searched = await searchedAttempts(this.#options, query, readableTeams);
+        await matcher.ready();
         const page = new SearchPage({ matcher, limit, context });
-        return await this.#read(attempts, { page, from, sinceMs: query.sinceMs, gone });
+        return await this.#read(searched, { page, from, sinceMs: query.sinceMs, gone });
       } finally {
         await matcher.close();
       }
     } finally {
-      this.#count--;
+      this.#running.splice(this.#running.indexOf(actor), 1);
     }
   }
 
-  async #read(attempts: readonly SearchedAttempt[], reading: Reading): Promise<LogMatchPage> {
+  /** Waits for a place among the searches, and takes it. */
+  async #turnOf(actor: string, gone: AbortSignal): Promise<void> {
+    const isFull = (): boolean =>
+      this.#running.length >= SEARCHES_MAX || this.#running.filter((each) => each === actor).length >= OF_ONE_USER_MAX;
+    for (let waitedMs = 0; isFull(); waitedMs += WAIT_MS) {
+      if (gone.aborted || waitedMs >= WAITS_MS_MAX)
+        throw refuse("overloaded", `${this.#running.length} searches are running; try again in a moment.`);
+      await sleep(WAIT_MS);
+    }
+    this.#running.push(actor);
+  }
+
+  async #read({ attempts, removed, removedCount }: SearchedAttempts, reading: Reading): Promise<LogMatchPage> {
     const { page, from, gone } = reading;
     const items: LogMatch[] = [];
-    const notSearched: LogNotSearched[] = [];
-    let notSearchedCount = 0;
+    // The first page names what is not there any more.
+    const notSearched: LogNotSearched[] =
+      from === null ? removed.map((each) => unsearched(each, "its output was removed")) : [];
+    let notSearchedCount = from === null ? removedCount : 0;
     let end: SearchPosition | null = null;
     let index = from === null ? 0 : indexAt(attempts, from);
-    for (; index < attempts.length && end === null && !gone.aborted; index++) {
+    for (; index < attempts.length && !gone.aborted; index++) {
       const attempt = attempts[index]!;
-      if (page.isSpent) {
-        end = startOf(attempt);
-        break;
-      }
       try {
-        end = await this.#searchAttempt(attempt, reading);
-        items.push(...page.take().map((found) => ({ ...placeOf(attempt), ...found })));
-        if (end !== null) break;
+        end = page.isSpent ? startOf(attempt) : await this.#searchAttempt(attempt, reading);
       } catch (error) {
         if (!isUnreadable(error)) throw error;
-        items.push(...page.take().map((found) => ({ ...placeOf(attempt), ...found })));
         notSearchedCount++;
-        const reason = reasonOf(error);
-        const { id: attemptId, workloadId, name } = attempt;
-        if (notSearched.length < NOT_SEARCHED_SHOWN) notSearched.push({ attemptId, workloadId, name, reason });
+        if (notSearched.length < NOT_SEARCHED_SHOWN) notSearched.push(unsearched(attempt, reasonOf(error)));
       }
+      items.push(...page.take().map((found) => ({ ...placeOf(attempt), ...found })));
+      if (end !== null) break;
+      // Attempts without output are read from memory, and must not keep the event loop.
+      await setImmediate();
     }
     return {
       items,
@@ -106,13 +120,11 @@ export class LogSearchService {
     attempt: SearchedAttempt,
     { page, from, sinceMs, gone }: Reading,
   ): Promise<SearchPosition | null> {
-    const { driver, executors } = this.#options;
-    const executorId = await driver.read(({ state }) => executorOf(state, attempt));
-    const executor = executorId === null ? undefined : executors.get(executorId);
-    if (executor === undefined) throw new Unreadable("its executor is not open");
+    const { id: attemptId, executor, workers } = attempt;
+    if (executor === null) throw new Unreadable("its executor is not open");
     if (!executor.capabilities.logs) throw new Unreadable("its executor keeps no output that can be read here");
-    const start = from !== null && from.attemptId === attempt.id ? from : startOf(attempt);
-    for (let worker = start.worker; worker < attempt.workers.length; worker++) {
+    const start = from !== null && from.attemptId === attemptId ? from : startOf(attempt);
+    for (let worker = start.worker; worker < workers.length; worker++) {
       for (const [stream, name] of streams.entries()) {
         const isFirst = worker === start.worker;
         if (isFirst && stream < start.stream) continue;
@@ -120,12 +132,9 @@ export class LogSearchService {
         if (page.isSpent) return place;
         const at =
           isFirst && stream === start.stream ? { byte: start.byte, lines: start.lines } : { byte: 0, lines: 0 };
-        const left = await searchStream(
-          { executor, attemptId: attempt.id, worker, stream: name, at, sinceMs },
-          page,
-          gone,
-        );
+        const left = await searchStream({ executor, attemptId, worker, stream: name, at, sinceMs }, page, gone);
         if (left !== null) return { ...place, ...left };
+        await setImmediate();
       }
     }
     return null;
@@ -149,6 +158,13 @@ const startOf = ({ startedAtMs, id: attemptId }: SearchedAttempt): SearchPositio
   stream: 0,
   byte: 0,
   lines: 0,
+});
+
+const unsearched = ({ id: attemptId, workloadId, name }: SearchedAttempt, reason: string): LogNotSearched => ({
+  attemptId,
+  workloadId,
+  name,
+  reason,
 });
 
 const placeOf = ({ workloadId, name, team, id: attemptId, task, number }: SearchedAttempt) => ({

@@ -5,6 +5,7 @@ import type { MatchThreadData } from "./line-matcher.ts";
 const { source, flags } = workerData as MatchThreadData;
 const pattern = new RegExp(source, flags);
 
+parentPort?.postMessage([]);
 parentPort?.on("message", (lines: readonly string[]) => {
   parentPort?.postMessage(lines.map((line) => pattern.exec(line)?.index ?? -1));
 });

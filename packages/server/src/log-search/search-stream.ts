@@ -48,7 +48,9 @@ export async function searchStream(
       if (context > 0 && before.push(shownLine(text)) > context) before.shift();
     }
     const last = lines.at(-1);
-    if (end === null && last !== undefined && page.isSpent) return last.next;
+    // Matches at the end of a page get the lines after them, which the next page would not show.
+    if (end === null && last !== undefined && page.isSpent) end = last.next;
+    if (end !== null && open.length === 0) return end;
   }
   return end;
 }

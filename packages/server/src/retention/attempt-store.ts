@@ -39,6 +39,10 @@ export class AttemptStore {
     if (!this.#endedAtMs.has(attemptId)) this.#endedAtMs.set(attemptId, atMs);
   }
 
+  hasEnded(attemptId: AttemptId): boolean {
+    return this.#endedAtMs.has(attemptId);
+  }
+
   removed(attemptId: AttemptId): void {
     this.#endedAtMs.delete(attemptId);
   }

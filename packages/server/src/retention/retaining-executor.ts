@@ -50,6 +50,8 @@ export class RetainingExecutor
   readonly #store: AttemptStore;
   #driver: Pick<Driver, "read"> | null = null;
   #tidying: Promise<void> | null = null;
+  /** Whether the attempts of earlier processes are known. */
+  #isListed = false;
   #isClosed = false;
 
   constructor(options: RetainingExecutorOptions) {
@@ -74,6 +76,7 @@ export class RetainingExecutor
     const known = await this.#inner.attempts();
     for (const { attemptId, sequence } of known) this.#store.launched(attemptId, sequence);
     for (const { attemptId, endedAtMs } of endsInOrder(known)) this.#store.ended(attemptId, endedAtMs);
+    this.#isListed = true;
     return known;
   }
 
@@ -106,6 +109,10 @@ export class RetainingExecutor
 
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk> {
     return this.#inner.logs(attemptId, request, signal);
+  }
+
+  keepsOutput(attemptId: AttemptId): boolean {
+    return !this.#isListed || this.#store.hasEnded(attemptId);
   }
 
   async exec(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession> {

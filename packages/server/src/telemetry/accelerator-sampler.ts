@@ -38,6 +38,8 @@ export class AcceleratorSampler {
   /** Readings of exporters that wait to be taken, by node. */
   readonly #exported = new Map<string, NodeReadings>();
   #isTaking = false;
+  /** When exporters were looked at for an attempt, whether they measured it or not. */
+  readonly #lookedAtMs = new Map<AttemptId, number>();
   #turn: Promise<void> | null = null;
   #isClosed = false;
 
@@ -61,6 +63,7 @@ export class AcceleratorSampler {
     this.#turn = this.#sample()
       .catch((error: unknown) => this.#options.log.warn(`accelerators were not read: ${messageOf(error)}`))
       .finally(() => {
+        this.#expire();
         this.#turn = null;
       });
   }
@@ -75,22 +78,32 @@ export class AcceleratorSampler {
     for (const portion of portionsOf(nodes)) {
       if (this.#isClosed) return;
       for (const node of portion) this.#logProblem(node);
-      await this.#measure(portion, () => false);
+      await this.#options.driver.read((engine) => this.readings.record(portion, engine));
       telemetry.recordSubjects(portion.flatMap((node) => samplesOf(node, atMs)));
       await setImmediate();
     }
-    for (const [attemptId, untilMs] of telemetry.measured) if (untilMs < atMs) telemetry.measured.delete(attemptId);
+    const looked = new Set<AttemptId>();
+    const isRecent = (id: AttemptId): boolean => {
+      const isKnown = looked.has(id);
+      looked.add(id);
+      return isKnown;
+    };
+    for (const portion of portionsOf(nodes)) {
+      if (this.#isClosed) return;
+      await this.#measure(portion, isRecent);
+      await setImmediate();
+    }
   }
 
-  /** Records readings of a few nodes, and reports the utilization of their attempts. */
+  /** Reports the utilization of the attempts on a few nodes. */
   async #measure(nodes: readonly NodeReadings[], isRecent: (attemptId: AttemptId) => boolean): Promise<void> {
     const { driver, telemetry, nowMs } = this.#options;
     const { readings } = this;
     const atMs = nowMs();
-    const attempts = await driver.read((engine) => {
-      readings.record(nodes, engine);
-      return measuredAttempts(engine, { readings, nodes: nodes.map(({ node }) => node), nowMs: atMs, isRecent });
-    });
+    const names = nodes.map(({ node }) => node);
+    const attempts = await driver.read((engine) =>
+      measuredAttempts(engine, { readings, nodes: names, nowMs: atMs, isRecent }),
+    );
     for (const { attemptId, report } of attempts) {
       telemetry.measured.set(attemptId, atMs + READINGS_FRESH_MS);
       // A reading goes to the telemetry store and never waits in the inbox; the next one replaces it.
@@ -98,9 +111,18 @@ export class AcceleratorSampler {
     }
   }
 
+  /** Forgets attempts that were not measured for a while. */
+  #expire(): void {
+    const { telemetry, nowMs } = this.#options;
+    const atMs = nowMs();
+    for (const [attemptId, untilMs] of telemetry.measured) if (untilMs < atMs) telemetry.measured.delete(attemptId);
+    for (const [attemptId, lookedAtMs] of this.#lookedAtMs)
+      if (Math.abs(atMs - lookedAtMs) > READINGS_FRESH_MS) this.#lookedAtMs.delete(attemptId);
+  }
+
   /** Takes readings of exporters, for nodes that no tool of the control plane's own reads. Newer readings of a node replace waiting ones. */
   async recordExported(nodes: readonly NodeReadings[]): Promise<void> {
-    const { telemetry, nowMs } = this.#options;
+    const { driver, nowMs } = this.#options;
     const atMs = nowMs();
     for (const each of nodes) {
       const { source, atMs: readAtMs } = this.readings.of(each.node);
@@ -109,10 +131,12 @@ export class AcceleratorSampler {
     }
     if (this.#isTaking) return;
     this.#isTaking = true;
-    // Exporters of a gang are read one after the other. The gang is measured by the first, not once for each of its nodes.
+    // Exporters of a gang are read one after the other. The gang is measured with the first, not once for each of its nodes.
     const isRecent = (attemptId: AttemptId): boolean => {
-      const agoMs = nowMs() - ((telemetry.measured.get(attemptId) ?? 0) - READINGS_FRESH_MS);
-      return agoMs >= 0 && agoMs < MEASURED_EVERY_MS;
+      const agoMs = nowMs() - (this.#lookedAtMs.get(attemptId) ?? Number.NEGATIVE_INFINITY);
+      if (agoMs >= 0 && agoMs < MEASURED_EVERY_MS) return true;
+      this.#lookedAtMs.set(attemptId, nowMs());
+      return false;
     };
     try {
       while (this.#exported.size > 0 && !this.#isClosed) {
@@ -122,6 +146,7 @@ export class AcceleratorSampler {
           this.#exported.delete(node);
           portion.push(read);
         }
+        await driver.read((engine) => this.readings.record(portion, engine));
         await this.#measure(portion, isRecent);
         await setImmediate();
       }

@@ -74,7 +74,7 @@ export interface MeasuredNodes {
   readonly readings: AcceleratorReadings;
   readonly nodes: readonly string[];
   readonly nowMs: number;
-  /** Whether this attempt is left out, because it was measured a moment ago. */
+  /** Whether this attempt is left out, because it was looked at a moment ago. Called once for each of its nodes. */
   isRecent(attemptId: AttemptId): boolean;
 }
 
