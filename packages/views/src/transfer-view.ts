@@ -27,9 +27,9 @@ export function transferView(
   };
 }
 
-const givenSpec = ({ given }: Workload, { data, team }: WorkloadSpec): Parameters<typeof transferView>[1] => ({
-  team,
-  ...(data === undefined ? {} : { data }),
+const workOf = ({ spec, given }: Pick<Workload, "spec" | "given">): Parameters<typeof transferView>[1] => ({
+  team: spec.team,
+  ...(spec.data === undefined ? {} : { data: spec.data }),
   ...(given === undefined ? {} : { given }),
 });
 
@@ -55,7 +55,7 @@ export function withTransfer<Estimate extends StartRange & { readonly workloadId
   estimate: Estimate,
 ): Estimate & Pick<StartEstimate, "transfer" | "workers"> {
   const workload = engine.state.workloads.get(estimate.workloadId as WorkloadId);
-  const transfer = workload === undefined ? null : transferView(engine, givenSpec(workload, workload.spec), null);
+  const transfer = workload === undefined ? null : transferView(engine, workOf(workload), null);
   if (transfer === null || estimate.p50AtMs === null) return estimate;
   const workers = afterTransfer(estimate, transfer);
   const sentence = `${estimate.sentence} ${transfer.sentence}`;
@@ -84,7 +84,7 @@ export function stagingEstimate(engine: Engine, id: string, atMs: number): Start
     .find(({ startedAtMs, stop, stagingMs }) => startedAtMs === null && stop === null && stagingMs !== undefined);
   if (workload === undefined || attempt === undefined) return null;
   const nodes = attempt.workers.map(({ node }) => node);
-  const transfer = transferView(engine, givenSpec(workload, revisionOf(workload, attempt).spec), nodes);
+  const transfer = transferView(engine, workOf(revisionOf(workload, attempt)), nodes);
   if (transfer === null || transfer.p50Ms === null || transfer.p10Ms === null || transfer.p90Ms === null) return null;
   const at = (ms: number): number => Math.max(atMs, attempt.placedAtMs + ms);
   const range = { p10AtMs: at(transfer.p10Ms), p50AtMs: at(transfer.p50Ms), p90AtMs: at(transfer.p90Ms) };

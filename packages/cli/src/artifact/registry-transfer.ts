@@ -73,13 +73,23 @@ export async function pushArtifact(
 }
 
 /** Bytes with a data rule go only to a declared store that admits the rule. Checked before any byte is sent. */
-async function refuseRule(client: HeadroomClient, { ref, rule }: ArtifactVersion, uri: string): Promise<void> {
+async function refuseRule(client: HeadroomClient, version: ArtifactVersion, uri: string): Promise<void> {
+  const { ref, places } = version;
+  const { items } = await client.stores();
+  const around = (at: string) =>
+    items
+      .filter(({ place }) => at.startsWith(place))
+      .toSorted((left, right) => right.place.length - left.place.length)[0];
+  const rulesOf = (at: string): readonly string[] => {
+    const rules = around(at)?.settings["rules"];
+    return Array.isArray(rules) ? rules.filter((each) => typeof each === "string") : [];
+  };
+  // Bytes without a rule of their own have those of their store.
+  const needed = version.rule === undefined ? places.flatMap((each) => rulesOf(each.uri)) : [version.rule];
+  const admitted = rulesOf(uri);
+  const rule = needed.find((each) => !admitted.includes(each));
   if (rule === undefined) return;
-  const [store] = (await client.stores()).items
-    .filter(({ place }) => uri.startsWith(place))
-    .toSorted((left, right) => right.place.length - left.place.length);
-  const rules = store?.settings["rules"];
-  if (Array.isArray(rules) && rules.includes(rule)) return;
+  const store = around(uri);
   const lacks = store === undefined ? "is no declared store" : `is the store ${store.name}, which does not admit it`;
   throw new CliError(
     `${printable(ref)} has the data rule ${printable(rule)}, and the registry ${lacks}. Push to a registry that is declared with the rule (headroom store add oci … --setting 'rules=["${printable(rule)}"]').`,

@@ -42,6 +42,7 @@ it("is narrower where the last reading says more", () => {
 it("has the order of low, median and high, also for one reading and for equal ones", () => {
   expect(rateInterval([7])).toEqual({ low: 7, median: 7, high: 7 });
   expect(rateInterval(Array.from({ length: 20 }, () => 5))).toEqual({ low: 5, median: 5, high: 5 });
+  expect(rateInterval([5, 5, 5, 5, 5, 5, 5, 5, 100])).toMatchObject({ low: 5, median: 5 });
   const rising = rateInterval(Array.from({ length: 39 }, (_, at) => 1_000 + 50 * at));
   expect(rising.low).toBeLessThanOrEqual(rising.median);
   expect(rising.median).toBeLessThanOrEqual(rising.high);

@@ -53,7 +53,8 @@ function serialCorrelation(readings: readonly number[]): number {
   const { length } = readings;
   const sorted = ascending(readings);
   const middle = (length - 1) / 2;
-  const ranks = readings.map((each) => sorted.indexOf(each) - middle);
+  // Equal readings have the mean of their ranks, so that the mean of all ranks is 0.
+  const ranks = readings.map((each) => (sorted.indexOf(each) + sorted.lastIndexOf(each)) / 2 - middle);
   let variance = 0;
   let covariance = 0;
   for (const [index, rank] of ranks.entries()) {

@@ -59,7 +59,7 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
 function resumeOf(world: World, { workloadId }: Attempt): LaunchGang["resume"] {
   const { checkpoint, spec } = workloadOf(world, workloadId);
   const version = storedCheckpoints(world.state, spec, workloadId).at(-1);
-  const { digest = null, producer, bytes, parameters } = version ?? {};
+  const { digest = null, rule, producer, bytes, parameters } = version ?? {};
   const place = version?.places.find((each) => each.state === "verified");
   if (checkpoint === null && version === undefined) return undefined;
   return {
@@ -72,6 +72,7 @@ function resumeOf(world: World, { workloadId }: Attempt): LaunchGang["resume"] {
             step: producer?.step ?? 0,
             uri: place.uri,
             digest,
+            ...(rule === undefined ? {} : { rule }),
             bytes: bytes ?? 0,
             path: parameters?.["path"] ?? "",
           },

@@ -40,7 +40,8 @@ export async function restoreCheckpoint(
   if (stored.path === "" || !isWithin(checkpointDir, target) || target === checkpointDir)
     throw new StagingFailure(`${stored.version} has no path in the checkpoint directory.`, "inputs");
   if (!(await hasDigest(target, stored))) {
-    const from = await bring({ uri: stored.uri, name: stored.version, digest: stored.digest });
+    const { uri, version: name, digest, rule } = stored;
+    const from = await bring({ uri, name, digest, ...(rule === undefined ? {} : { rule }) });
     await place(from, checkpointDir, stored.path);
   }
   return { path: target, step: stored.step };

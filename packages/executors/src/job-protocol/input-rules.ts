@@ -57,6 +57,19 @@ export function refuseInputs(launch: LaunchGang, stores: ReadingRules | undefine
     if (parseArtifactRef(input) === null) refuse(input, accessRefusal(stores, launch, input, null));
 }
 
+/**
+ * For executors that upload nothing. Throws a `RefusedGang` for work that asks for it: without its bytes in the store the work would end
+ * as if it had done what it was asked for.
+ */
+export function refuseUploads({ spec }: Pick<LaunchGang, "spec">): void {
+  const field = spec.data?.store === undefined ? "checkpoint.store" : "data.store";
+  if (spec.data?.store === undefined && spec.checkpointStore === undefined) return;
+  throw new RefusedGang(
+    `${field} cannot be kept here: only the executor of the control plane's machine uploads, and the bytes would stay where the work writes them. Choose types or pools of that machine, or remove the field and let the work write to a file system that its readers see`,
+    "inputs",
+  );
+}
+
 function refuse(input: string, refusal: string | null): void {
   if (refusal !== null) throw new RefusedGang(`${input} must not be read. ${refusal.replace(/\.$/, "")}`, "inputs");
 }

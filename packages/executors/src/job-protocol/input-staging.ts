@@ -56,6 +56,8 @@ export interface Input {
   /** Name for messages. */
   readonly name: string;
   readonly digest: string | null;
+  /** Rule of the data of a version. Absent: none. */
+  readonly rule?: string;
 }
 
 interface Running {
@@ -95,7 +97,10 @@ export class InputStaging {
     try {
       const staged = await this.#stageAll(launch, holder);
       const bring: Bring = (input) => {
-        this.#refuseAccess(launch, input.uri, { name: input.name, path: input.uri, version: input.name });
+        const { name, uri, rule } = input;
+        const version = { name, path: uri, version: name, ...(rule === undefined ? {} : { rule }) };
+        refuseAs(ruleRefusal(launch, version));
+        this.#refuseAccess(launch, uri, version);
         return this.#bring(launch.attemptId, input, holder);
       };
       return { ...staged, also: await also(bring) };

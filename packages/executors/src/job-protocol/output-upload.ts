@@ -18,6 +18,8 @@ import type { UploadRecord } from "./upload-record.ts";
 const PARALLEL = 4;
 /** A store that does not answer is tried again until the time of the upload is over. */
 const PAUSE_MS = 10_000;
+/** Bytes of failed tries that a killed control plane can leave unreported. */
+const FAILED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The attempt for which bytes are sent. */
 export interface UploadOwner {
@@ -60,7 +62,7 @@ export class OutputUpload {
         const reason = error instanceof Error ? error.message : String(error);
         const problem = `it was not uploaded to the store ${to.store}. ${reason}`;
         if (mayPass && (await hasTimeLeft(signal))) continue;
-        this.#failed.endAll();
+        this.#failed.end(`${to.store}/${withinOf(artifact, to) ?? ""}`);
         return { ...artifact, problem };
       }
   }
@@ -70,9 +72,8 @@ export class OutputUpload {
     to: UploadRecord,
     from: { readonly places: AttemptPlaces; readonly signal: AbortSignal; readonly of: UploadOwner | undefined },
   ): Promise<string> {
-    const ref = parseArtifactRef(name);
-    if (digest === undefined || bytes === undefined || ref === null) throw unreadable(target);
-    const within = uploadedKey({ ...ref, team: to.team }, digest.slice("sha256:".length));
+    const within = withinOf({ name, digest }, to);
+    if (digest === undefined || bytes === undefined || within === null) throw unreadable(target);
     return this.put({ path: target, digest, bytes }, to, { within, ...from });
   }
 
@@ -109,19 +110,19 @@ export class OutputUpload {
     try {
       await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
     } catch (error) {
-      if (of !== undefined) this.#failed.add(of, moved());
+      if (of !== undefined) this.#failed.add(`${to.store}/${within}`, of, moved());
       throw error;
     }
-    this.#failed.end(uri);
+    this.#failed.end(`${to.store}/${within}`);
     if (of !== undefined && sent > 0) this.#onTransferred(transferOf(of, moved()));
     return uri;
   }
 
   /** Removes what an upload left that will not be completed. */
   async remove(to: UploadRecord, within: string, signal: AbortSignal): Promise<void> {
+    this.#failed.end(`${to.store}/${within}`);
     const declaration = this.#admitting(to);
     const { store } = await this.#stores.open(declaration);
-    this.#failed.end(`${rootOf(declaration)}${within}`);
     await removeContent(store, `${prefixOf(declaration)}${within}`, signal);
   }
 
@@ -133,6 +134,11 @@ export class OutputUpload {
       throw new OperationalError(
         "notOpenToTeam",
         `The store does not let the team ${team} write. Name another store in data.store, or add the team to its writers.`,
+      );
+    if (rule === undefined && declaration.rules.length > 0)
+      throw new OperationalError(
+        "ruleForbids",
+        `The store has data with rules (${declaration.rules.join(", ")}), so bytes without one could not be read from it. Set data.rule in the workload, or name another store in data.store.`,
       );
     if (rule !== undefined && !declaration.rules.includes(rule))
       throw new OperationalError(
@@ -157,6 +163,16 @@ export class OutputUpload {
   }
 }
 
+/** The key of an artifact within its store; `null`: it has no content. */
+function withinOf(
+  { name, digest }: { readonly name: string; readonly digest?: string | undefined },
+  to: UploadRecord,
+): string | null {
+  const ref = parseArtifactRef(name);
+  if (digest === undefined || ref === null) return null;
+  return uploadedKey({ ...ref, team: to.team }, digest.slice("sha256:".length));
+}
+
 interface MovedBytes {
   readonly store: string;
   readonly uri: string;
@@ -174,8 +190,8 @@ interface FailedSum extends MovedBytes {
 }
 
 /**
- * Bytes of tries that failed, which were sent too. A store that refuses for an hour is tried hundreds of times, so the sum is reported
- * at the first, second, fourth, eighth … failure of an upload, and at its end.
+ * Bytes of tries that failed, which were sent too, by store and key. A store that refuses for an hour is tried hundreds of times, so the
+ * sum is reported at the first, second, fourth, eighth … failure of an upload, at every 64 MiB, and at its end.
  */
 class FailedTries {
   readonly #sums = new Map<string, FailedSum>();
@@ -185,8 +201,8 @@ class FailedTries {
     this.#report = report;
   }
 
-  add(of: UploadOwner, moved: MovedBytes): void {
-    const known = this.#sums.get(moved.uri);
+  add(upload: string, of: UploadOwner, moved: MovedBytes): void {
+    const known = this.#sums.get(upload);
     const tries = (known?.tries ?? 0) + 1;
     const sum = {
       ...moved,
@@ -195,19 +211,15 @@ class FailedTries {
       bytes: moved.bytes + (known?.bytes ?? 0),
       tookMs: moved.tookMs + (known?.tookMs ?? 0),
     };
-    const isDue = Number.isInteger(Math.log2(tries));
+    const isDue = sum.bytes >= FAILED_BYTES_MAX || Number.isInteger(Math.log2(tries));
     if (isDue && sum.bytes > 0) this.#report(of, sum);
-    this.#sums.set(moved.uri, isDue ? { ...sum, bytes: 0, tookMs: 0 } : sum);
+    this.#sums.set(upload, isDue ? { ...sum, bytes: 0, tookMs: 0 } : sum);
   }
 
-  end(uri: string): void {
-    const sum = this.#sums.get(uri);
-    this.#sums.delete(uri);
+  end(upload: string): void {
+    const sum = this.#sums.get(upload);
+    this.#sums.delete(upload);
     if (sum !== undefined && sum.bytes > 0) this.#report(sum.of, sum);
-  }
-
-  endAll(): void {
-    for (const uri of this.#sums.keys()) this.end(uri);
   }
 }
 

@@ -54,6 +54,8 @@ export interface StoredCheckpoint {
   readonly step: number;
   readonly uri: string;
   readonly digest: string;
+  /** Rule of its data. Absent: none. */
+  readonly rule?: string;
   readonly bytes: number;
   readonly path: string;
 }

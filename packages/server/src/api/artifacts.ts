@@ -8,7 +8,7 @@ import { readableTeams } from "../auth/team-tree.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { ruleOfVersion } from "./stores.ts";
+import { ruledStoreOf, ruleOfVersion } from "./stores.ts";
 
 type ArtifactCall = Pick<Call<"getArtifact">, "params" | "principal">;
 
@@ -89,6 +89,13 @@ export function checkPlace(
     places: [place],
     ...(version.rule === undefined ? {} : { rule: version.rule }),
   });
+  const ruled = version.rule === undefined ? ruledStoreOf(plane, version.places) : null;
+  if (ruled !== null) {
+    const reason = `its bytes lie in the store ${ruled.name}, which has data with rules (${ruled.rules.join(", ")}), and ${version.id} has none: register a new version with the rule`;
+    throw refuse("invalidRequest", `The place cannot be added. ${reason}.`, {
+      errors: [{ pointer: "/change/place/uri", message: reason }],
+    });
+  }
   if (rule === version.rule) return;
   const message = `the store of ${place.uri} has data with the rule ${rule ?? ""}, and ${version.id} has none: register a new version with the rule`;
   throw refuse("invalidRequest", `The place cannot be added. ${message}.`, {

@@ -3,8 +3,17 @@ import { DEFAULT_TEAM, notAChoice, refuse } from "@headroom/protocol";
 import type { ProblemError, WorkloadSpec } from "@headroom/protocol";
 import type { Store, StoreCacheList, StoreList, StoreRemoved, StoreDeclared } from "@headroom/protocol";
 import type { ReadonlyState } from "@headroom/engine";
-import type { ArtifactContent, ArtifactName } from "@headroom/model";
-import { contentRule, mayWrite, outsideOf, readingRefusal, readStore, rootOf, storeConflict } from "@headroom/stores";
+import type { ArtifactContent, ArtifactName, ArtifactPlace } from "@headroom/model";
+import {
+  contentRule,
+  mayWrite,
+  outsideOf,
+  readingRefusal,
+  readStore,
+  rootOf,
+  storeAround,
+  storeConflict,
+} from "@headroom/stores";
 import type { PlaceDeclaration, StoreDeclaration } from "@headroom/stores";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -77,6 +86,8 @@ function writingRefusal(
     );
   if (!mayWrite(store, team ?? DEFAULT_TEAM))
     return `the store ${name} does not let the team ${team ?? DEFAULT_TEAM} write; an administrator can add the team to its writers`;
+  if (rule === undefined && store.rules.length > 0)
+    return `the store ${name} has data with rules (${store.rules.join(", ")}), so bytes without one could not be read from it; set data.rule`;
   return rule !== undefined && !store.rules.includes(rule)
     ? `the store ${name} does not admit the data rule ${rule}`
     : null;
@@ -86,10 +97,9 @@ function writingRefusal(
 export function exposedBy(known: readonly StoreDeclaration[], name: string): string | null {
   const removed = known.find((each) => each.name === name);
   if (removed === undefined || removed.type === "local") return null;
-  const [around] = known
-    .filter((each) => each.type !== "local" && each !== removed && rootOf(removed).startsWith(rootOf(each)))
-    .toSorted((left, right) => rootOf(right).length - rootOf(left).length);
-  if (around === undefined || around.type === "local") return null;
+  const others = known.filter((each) => each !== removed).filter((each) => each.type !== "local");
+  const around = storeAround(others, rootOf(removed));
+  if (around === null) return null;
   const lost = removed.rules.filter((rule) => !around.rules.includes(rule));
   if (lost.length === 0) return null;
   return `The bytes of the store ${name} would belong to the store ${around.name} around it, which lacks the rules ${lost.join(", ")}. Remove ${around.name} first, or add the rules to it.`;
@@ -98,24 +108,35 @@ export function exposedBy(known: readonly StoreDeclaration[], name: string): str
 /** Versions that a refused declaration names. */
 const VERSIONS_LISTED_MAX = 3;
 
-/** A declaration that leaves bytes of a rule in a store which does not admit it, or no longer does. `null`: none. */
+/**
+ * A declaration that takes bytes out of the rule under which they lie in a store, or out of the places of the rule of their version.
+ * Versions that were outside before are no reason: a key or a reader must be replaceable. `null`: nothing gets worse.
+ */
 export function bytesOutside(
   state: Pick<ReadonlyState, "artifactVersions">,
   known: readonly StoreDeclaration[],
   added: StoreDeclaration,
 ): string | null {
-  const others = known.filter(({ name }) => name !== added.name);
-  const after = [...others, added].filter((each) => each.type !== "local");
+  const before = known.filter((each) => each.type !== "local");
+  const replaced = known.find(({ name }) => name === added.name);
+  const isMoved = replaced !== undefined && rootOf(replaced) !== rootOf(added);
+  const exposed = isMoved ? exposedBy(known, added.name) : null;
+  if (exposed !== null) return exposed;
+  const after = [...known.filter((each) => each !== replaced), added].filter((each) => each.type !== "local");
+  const roots = [rootOf(added), ...(replaced === undefined ? [] : [rootOf(replaced)])];
+  const getsWorse = (uri: string, rule: string): boolean =>
+    roots.some((root) => uri.startsWith(root)) &&
+    storeAround(before, uri) !== null &&
+    outsideOf(before, [uri], rule) === null &&
+    outsideOf(after, [uri], rule) !== null;
   const found: string[] = [];
-  for (const { id, rule, places } of state.artifactVersions.values()) {
-    if (rule === undefined) continue;
-    const uris = places.filter(({ state: at }) => at !== "missing").map(({ uri }) => uri);
-    const outside = uris.filter((uri) => uri.startsWith(rootOf(added)) && outsideOf(after, [uri], rule) !== null);
-    if (outside.length > 0) found.push(`${id} (${rule})`);
+  for (const { id, rule, places, deleted } of state.artifactVersions.values()) {
+    if (rule === undefined || deleted !== undefined) continue;
+    if (places.some(({ uri, state: at }) => at !== "missing" && getsWorse(uri, rule))) found.push(`${id} (${rule})`);
   }
   if (found.length === 0) return null;
   const more = found.length > VERSIONS_LISTED_MAX ? ` and ${found.length - VERSIONS_LISTED_MAX} more` : "";
-  return `The store ${added.name} would hold versions whose data rules it does not admit: ${found.slice(0, VERSIONS_LISTED_MAX).join(", ")}${more}. Add the rules to its rules, or delete these versions first.`;
+  return `The store ${added.name} would hold versions whose data rules it does not admit: ${found.slice(0, VERSIONS_LISTED_MAX).join(", ")}${more}. Add the rules to its rules, or remove these places or versions first.`;
 }
 
 export async function declareStore(
@@ -157,6 +178,19 @@ export function ruleOfVersion(
   throw refuse("invalidRequest", `The version cannot be registered. ${found.message}.`, {
     errors: [{ pointer: "/places", message: found.message }],
   });
+}
+
+/** The first store with rules among the places; `null`: none has. */
+export function ruledStoreOf(
+  { storeService }: Pick<ControlPlane, "storeService">,
+  places: readonly Pick<ArtifactPlace, "uri" | "state">[],
+): PlaceDeclaration | null {
+  const stores = storeService.list().filter((each) => each.type !== "local");
+  for (const { uri, state } of places) {
+    const store = state === "missing" ? null : storeAround(stores, uri);
+    if (store !== null && store.rules.length > 0) return store;
+  }
+  return null;
 }
 
 export async function removeStore(

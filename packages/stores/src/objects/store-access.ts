@@ -16,7 +16,7 @@ export interface ReadAccess {
 }
 
 /** The store with the longest place that contains the URI; `null`: none does. */
-function storeAround(places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null {
+export function storeAround(places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null {
   const found = places.filter((each) => uri.startsWith(rootOf(each)));
   return found.toSorted((left, right) => rootOf(right).length - rootOf(left).length)[0] ?? null;
 }

@@ -165,15 +165,19 @@ class RuleWorld {
     const rules = this.#draws.some(RULES);
     const teams = { readers: ["*"], writers: ["*"] };
     const cached = !this.#draws.isOneOf(3);
-    const folder = path.join(this.#dir, "stores", at);
+    const known = this.#places().find((each) => each.name === name);
+    const isMoved = known !== undefined && this.#draws.isOneOf(3);
+    const stays = known?.type === "shared" ? known.path : path.join(this.#dir, "stores", at);
+    const folder = isMoved ? path.join(this.#dir, "stores", `${at}-${++this.#contents}`) : stays;
     const reading = readStore({ kind: "store", name, type: "shared", path: folder, cached, rules, ...teams });
     if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
-    const isNew = !this.#declarations.some((each) => each.name === name);
     // Bytes without a version get the rules that the operator declares, so only empty places become a store.
-    if (isNew && hasFiles(folder)) return;
-    if (!isNew && !this.#isWider(name, rules)) return void this.#counts.refusals++;
+    if (known === undefined && hasFiles(folder)) return;
+    if (known !== undefined && !isMoved && !this.#isWider(name, rules)) return void this.#counts.refusals++;
     if (this.#refuses(bytesOutside(this.#engine.state, this.#declarations, reading.declaration))) return;
-    this.#declarations = [...this.#declarations.filter((each) => each.name !== name), reading.declaration];
+    const others = this.#declarations.filter((each) => each.name !== name);
+    if (isMoved && !this.#leave(known, others)) return;
+    this.#declarations = [...others, reading.declaration];
     mkdirSync(folder, { recursive: true });
     this.#news.push({
       kind: "storesSeen",
@@ -202,12 +206,16 @@ class RuleWorld {
     const { name } = removed;
     if (this.#refuses(exposedBy(this.#declarations, name))) return;
     const left = this.#declarations.filter((each) => each.name !== name);
-    const isAround = left.some((each) => rootOf(each).startsWith(rootOf(removed)));
-    if (removed.type !== "shared" || isAround) return;
-    // A folder that is no store any more is like every other path of the machine, so its operator takes the bytes away.
-    this.#declarations = left;
-    const isWithin = left.some((each) => rootOf(removed).startsWith(rootOf(each)));
-    if (!isWithin) rmSync(removed.path, { recursive: true });
+    if (removed.type === "shared" && this.#leave(removed, left)) this.#declarations = left;
+  }
+
+  /** A folder that is no store any more is like every other path of the machine, so its operator takes the bytes away. */
+  #leave(store: PlaceDeclaration, left: readonly StoreDeclaration[]): boolean {
+    const isAround = left.some((each) => rootOf(each).startsWith(rootOf(store)));
+    if (store.type !== "shared" || isAround) return false;
+    const isWithin = left.some((each) => rootOf(store).startsWith(rootOf(each)));
+    if (!isWithin) rmSync(store.path, { recursive: true });
+    return true;
   }
 
   #register(): void {
@@ -361,6 +369,9 @@ class RuleWorld {
       this.#counts.refusedStarts++;
       node.release(launch);
       const detail = error instanceof Error ? error.message : "refused";
+      const own = launch.resume?.stored?.version;
+      if (own !== undefined && detail.startsWith(`${own} could not be staged. The store`))
+        this.#leaks.push(`${attemptId} is refused its own checkpoint: ${detail}`);
       this.#news.push({ kind: "attemptLost", attemptId, detail, cause: "inputs" });
       return;
     }
