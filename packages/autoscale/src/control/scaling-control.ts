@@ -17,6 +17,10 @@ export interface ScaledEndpoint {
   readonly targets: ScaleTargets;
   readonly bounds: { readonly min: number; readonly max: number };
   readonly active: readonly Attempt[];
+  readonly team: string;
+  readonly priority: number;
+  /** Accelerators of a replica, and the types that it can use; empty: any. */
+  readonly need: { readonly accelerators: number; readonly types: readonly string[] };
 }
 
 /** The body of the command `scaleEndpoint`. */
@@ -44,8 +48,20 @@ export function scaledEndpoint(workload: Workload, active: readonly Attempt[]): 
   const { id, spec, scale, endedAtMs, stopRequested } = workload;
   if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;
   if (spec.scale === undefined || scale === undefined) return null;
-  return { id, scale, targets: spec.scale, bounds: spec.replicas, active };
+  const { team, priority, gang, acceleratorTypes } = spec;
+  const need = { accelerators: gang.workers * gang.accelerators, types: acceleratorTypes };
+  return { id, scale, targets: spec.scale, bounds: spec.replicas, active, team, priority, need };
 }
+
+/** The command that stops all replicas of an endpoint that had no request for this time. */
+export const scaledToZero = ({ id, scale, targets }: ScaledEndpoint, idleMs: number): ScaleCommand => ({
+  kind: "scaleEndpoint",
+  workloadId: id,
+  from: scale.replicas,
+  replicas: 0,
+  ground: groundOf({ cause: "idle", measured: idleMs, target: targets.idleToZeroMs ?? 0, replicas: 0, aheadMs: 0 }),
+  stopFirst: [],
+});
 
 /** The memory of one endpoint. */
 export class ScalingControl {

@@ -56,6 +56,7 @@ export class LoadForecast {
   ];
   #period = 0;
   #dropped = 0;
+  #highestAt = { bin: -1, load: 0 };
 
   /** Number of the next bin. */
   get #bin(): number {
@@ -123,10 +124,13 @@ export class LoadForecast {
     return most;
   }
 
+  /** The highest load of the recent past, searched once for each bin. */
   #highest(): number {
+    if (this.#highestAt.bin === this.#bin) return this.#highestAt.load;
     let most = 0;
     for (let at = Math.max(0, this.#values.length - DIFFERENCES_MAX); at < this.#values.length; at += 1)
       most = Math.max(most, this.#values[at] ?? 0);
+    this.#highestAt = { bin: this.#bin, load: most };
     return most;
   }
 

@@ -22,6 +22,8 @@ export class ShadowEndpoints {
   readonly #held: Float64Array;
   /** Wanted numbers of the last bins, by rule in rows. */
   #ring: Float64Array;
+  /** The least of them, by rule. */
+  readonly #least: Float64Array;
   #rows = 0;
   #row = 0;
   /** Late requests of the present block, and decayed sums over blocks of them, of their squares, and of the cost. */
@@ -47,6 +49,7 @@ export class ShadowEndpoints {
     this.#lateSquares = zeros();
     this.#cost = zeros();
     this.#ring = new Float64Array(0);
+    this.#least = zeros();
   }
 
   /** Requests that came, with decay. */
@@ -86,20 +89,25 @@ export class ShadowEndpoints {
       this.#row = 0;
       this.#ring = new Float64Array(this.#rows * this.count);
       for (let row = 0; row < this.#rows; row += 1) this.#ring.set(this.#held, row * this.count);
+      this.#least.set(this.#held);
     }
-    this.#ring.set(wanted, this.#row * this.count);
+    const from = this.#row * this.count;
+    for (let rule = 0; rule < this.count; rule += 1) {
+      const [next, least, dropped] = [wanted[rule] ?? 0, this.#least[rule] ?? 0, this.#ring[from + rule] ?? 0];
+      this.#ring[from + rule] = next;
+      if (next <= least) this.#least[rule] = next;
+      else if (dropped <= least) this.#least[rule] = this.#leastOf(rule);
+    }
     this.#row = (this.#row + 1) % this.#rows;
     this.#held.set(wanted);
-    this.#ready.set(wanted);
     // The endpoint's very first starts say nothing about a rule: whatever it wants then is there.
-    if (this.#elapsedS < FIRST_STARTS * ahead * binS) return;
-    for (let row = 0; row < this.#rows; row += 1) {
-      const from = row * this.count;
-      for (let rule = 0; rule < this.count; rule += 1) {
-        const then = this.#ring[from + rule] ?? 0;
-        if (then < (this.#ready[rule] ?? 0)) this.#ready[rule] = then;
-      }
-    }
+    this.#ready.set(this.#elapsedS < FIRST_STARTS * ahead * binS ? wanted : this.#least);
+  }
+
+  #leastOf(rule: number): number {
+    let least = Infinity;
+    for (let at = rule; at < this.#ring.length; at += this.count) least = Math.min(least, this.#ring[at] ?? Infinity);
+    return least;
   }
 
   /**

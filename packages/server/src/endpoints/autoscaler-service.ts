@@ -3,7 +3,14 @@
  * engine; its decision enters the engine as the command `scaleEndpoint`, with its ground in numbers.
  */
 import { setImmediate } from "node:timers/promises";
-import { LoadReports, scaledEndpoint, ScalingControl, SILENT_AFTER_MS } from "@headroom/autoscale";
+import {
+  LoadReports,
+  scaledEndpoint,
+  ScalingControl,
+  SILENT_AFTER_MS,
+  waitsForPlace,
+  yieldedFor,
+} from "@headroom/autoscale";
 import type { ScaleCommand, ScaledEndpoint } from "@headroom/autoscale";
 import { endpointsOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
@@ -29,11 +36,16 @@ interface AutoscalerParts {
   readonly nowMs: () => number;
 }
 
+/** Time for the engine to use what an idle endpoint gave up, before another one does. */
+const YIELD_EVERY_MS = 10_000;
+
 /** The memory of one endpoint. */
 interface Followed {
   readonly control: ScalingControl;
   state: ScalingState | null;
   isDeciding: boolean;
+  /** When an idle endpoint last gave up its replicas for this one. */
+  yieldedAtMs: number;
 }
 
 export class AutoscalerService implements EndpointReadings {
@@ -157,6 +169,7 @@ export class AutoscalerService implements EndpointReadings {
     followed.isDeciding = true;
     try {
       await this.#decide(looked, followed);
+      await this.#yieldFor(workloadId, followed);
     } finally {
       followed.isDeciding = false;
     }
@@ -184,6 +197,24 @@ export class AutoscalerService implements EndpointReadings {
     };
   }
 
+  /** Where requests wait for a first replica without a place, an idle endpoint of the team gives up its own. */
+  async #yieldFor(workloadId: string, followed: Followed): Promise<void> {
+    const { driver, log, nowMs } = this.#parts;
+    const atMs = nowMs();
+    if (atMs >= followed.yieldedAtMs && atMs - followed.yieldedAtMs < YIELD_EVERY_MS) return;
+    if ((this.#reports.load(workloadId, atMs)?.held ?? 0) === 0) return;
+    const command = await driver.read(({ state }) => {
+      const waiting = lookedAt(state, workloadId);
+      if (waiting === null || !waitsForPlace(waiting, this.#reports, atMs)) return null;
+      const others = [...this.#followed.keys()].flatMap((id) => lookedAt(state, id) ?? []);
+      return yieldedFor(waiting, others, this.#reports, atMs);
+    });
+    if (command === null) return;
+    followed.yieldedAtMs = atMs;
+    const refusal = await this.#scale(command);
+    if (refusal !== null) log.warn(`An idle endpoint did not make room for endpoint ${workloadId}: ${refusal}`);
+  }
+
   /** Returns the reason why the engine refused the change, or `null`. */
   async #scale(command: ScaleCommand): Promise<string | null> {
     const reply = await this.#parts.driver.command({ ...command, actor: AUTOSCALER, idempotencyKey: null });
@@ -191,7 +222,12 @@ export class AutoscalerService implements EndpointReadings {
   }
 }
 
-const newlyFollowed = (): Followed => ({ control: new ScalingControl(), state: null, isDeciding: false });
+const newlyFollowed = (): Followed => ({
+  control: new ScalingControl(),
+  state: null,
+  isDeciding: false,
+  yieldedAtMs: 0,
+});
 
 function endpointIn(state: ReadonlyState, workloadId: string): Workload | null {
   const workload = state.workloads.get(workloadId as Workload["id"]);
