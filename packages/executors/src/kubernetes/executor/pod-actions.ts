@@ -6,8 +6,8 @@ import { FINALIZER, isAdoptedPod, withoutMarks } from "./pod-names.ts";
 import { podAt } from "./watched-gang.ts";
 import type { PodPlace, WatchedGang } from "./watched-gang.ts";
 
-/** Calls at a time for one attempt. */
-const CONCURRENCY = 8;
+/** Calls at a time for one attempt: as many as the connection has sockets, which serve attempts in turn. */
+const CONCURRENCY = 16;
 /** Differences of deadlines in ms below which a pod is not deleted again. Kubernetes counts in seconds. */
 const GRACE_STEP_MS = 500;
 /** Kubernetes' default (`terminationGracePeriodSeconds`). */
@@ -98,7 +98,10 @@ export async function allOf<Member, Result>(
   work: (member: Member) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  for (let at = 0; at < members.length; at += CONCURRENCY)
-    results.push(...(await Promise.all(members.slice(at, at + CONCURRENCY).map((member) => work(member)))));
+  const rest = members.entries();
+  const one = async (): Promise<void> => {
+    for (const [position, member] of rest) results[position] = await work(member);
+  };
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, members.length) }, one));
   return results;
 }
