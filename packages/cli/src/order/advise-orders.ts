@@ -123,8 +123,8 @@ async function proposed(
     );
   const client = await context.connect();
   const { items } = await allPages((cursor, limit) => client.listProposals({ cursor, limit }), OPEN_PROPOSALS_MAX);
-  for (const { id, change } of items)
-    if (change.kind === "order" && advice.orders.some(({ pool }) => pool === change.order.pool))
+  for (const { id, change, phase } of items)
+    if (change.kind === "order" && phase !== "acted" && advice.orders.some(({ pool }) => pool === change.order.pool))
       throw new CliError(
         `${id} proposes nodes of ${change.order.pool} already: approve, reject or withdraw it first (headroom proposal show ${id})`,
         exitCode.failed,

@@ -127,7 +127,7 @@ const declared = [
     flags: "--network <mode>",
     notation: "text",
     description:
-      "network of sandboxed workloads: machine, or team (workers reach those of their team and nothing else; needs root)",
+      "network of sandboxed workloads: machine, or team (workers reach no IP address but their team; needs root)",
     otherwise: "machine",
   },
   {

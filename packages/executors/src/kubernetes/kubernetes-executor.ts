@@ -22,7 +22,7 @@ import type {
 } from "../executor.ts";
 import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
-import { partsOf, workerDirIn } from "../job-protocol/attempt-parts.ts";
+import { workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import type { NodeSignals } from "../node-signals.ts";
 import type { ReadingRules } from "../job-protocol/input-rules.ts";
@@ -37,7 +37,6 @@ import { PodApi } from "./api/pod-api.ts";
 import { ClusterCopy } from "./cluster-copy.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
 import { startPodExec } from "./executor/pod-exec.ts";
-import { PodUsage } from "./executor/pod-usage-reader.ts";
 import { PodLauncher } from "./executor/pod-launcher.ts";
 import { PodTidier } from "./executor/pod-tidier.ts";
 import { mapsSubmitters } from "./executor/submitter-names.ts";
@@ -78,7 +77,6 @@ class KubernetesExecutor implements Executor {
   readonly #options: KubernetesExecutorOptions;
   readonly #store: AttemptStore;
   readonly #connection: Connection;
-  readonly #usage: PodUsage;
   readonly #copy: ClusterCopy;
   readonly #reporter = new Reporter();
   readonly #watch: GangWatch;
@@ -112,7 +110,6 @@ class KubernetesExecutor implements Executor {
     const installation = readInstallation(stateDir);
     const { kubeconfig, context, requestTimeoutMs } = settings;
     this.#connection = new Connection({ kubeconfig, context, requestTimeoutMs, token });
-    this.#usage = new PodUsage(this.#connection);
     const api = new PodApi(this.#connection);
     const copy = new ClusterCopy({
       id: this.id,
@@ -240,14 +237,13 @@ class KubernetesExecutor implements Executor {
     return await startPodExec(this.#connection, place, state.launch.workingDir, request);
   }
 
+  /** Kubernetes' metrics API has rates, not the processor time that was used. */
   async usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
     const files = this.#store.filesOf(attemptId);
     const state = readState(files);
     if (state.kind === "absent") return null;
-    const place = readPlace(files);
-    const isRunning = state.kind === "running" && place !== null;
-    const workers = isRunning ? await this.#usage.of(place, partsOf(state.launch).length) : [];
-    return { workers, progressSkippedCount: this.#watch.progressSkippedCount(files.key.name) };
+    const progressSkippedCount = this.#watch.progressSkippedCount(files.key.name);
+    return await Promise.resolve({ workers: [], progressSkippedCount });
   }
 
   async forget(attemptId: AttemptId): Promise<void> {

@@ -49,6 +49,9 @@ describe.skipIf(missing !== null || !isTurnOf("networks of teams"))("workers wit
   let server: Server;
   let victim: LaunchGang;
   let port: string;
+  let daemon: Server;
+  /** As that of udevd, which obeys root. */
+  const daemonSocket = `/run/udev/headroom-test-${process.pid}`;
   const before = namespaces();
 
   beforeAll(async () => {
@@ -64,10 +67,14 @@ describe.skipIf(missing !== null || !isTurnOf("networks of teams"))("workers wit
     victim = of("victims", `exec perl -e '${SERVE}'`);
     executor.perform(victim);
     await outputHas(executor, victim.attemptId, "port");
+    mkdirSync(path.dirname(daemonSocket), { recursive: true });
+    daemon = createServer((socket) => socket.end("reached\n")).listen(daemonSocket);
+    await once(daemon, "listening");
     port = /port (\d+)/.exec(await readText(executor, victim.attemptId, { follow: false }))?.[1] ?? "";
   }, 60_000);
   afterAll(async () => {
     server?.close();
+    daemon?.close();
     await world?.dispose();
     for (const name of namespaces()) {
       if (before.includes(name)) continue;
@@ -108,6 +115,11 @@ describe.skipIf(missing !== null || !isTurnOf("networks of teams"))("workers wit
     ],
     ["an interface to others that they make", () => "ip link add headroom0 type dummy && echo reached"],
     ["sockets of others in /proc", () => `grep -qi ":$(printf %04X ${port}) " /proc/net/tcp && echo reached`],
+    [
+      "sockets of system daemons in /run",
+      () =>
+        `perl -MIO::Socket::UNIX -e 'my $c = IO::Socket::UNIX->new(Peer => "${daemonSocket}") or die "$!\n"; print <$c>'`,
+    ],
     [
       "other hosts",
       () =>

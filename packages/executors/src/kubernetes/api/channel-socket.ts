@@ -13,6 +13,9 @@ const KEY_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 /** Servers send at most 32 KiB at a time. */
 const MESSAGE_MAX_BYTES = 1024 * 1024;
+/** Parts of a message, and bytes of a control frame (section 5.5). */
+const PIECES_MAX = 64;
+const CONTROL_MAX_BYTES = 125;
 const PING_MS = 20_000;
 /** Time in ms without a byte after which the peer counts as gone. */
 const SILENCE_MS = 55_000;
@@ -39,6 +42,8 @@ export class ChannelSocket {
   readonly #timer: NodeJS.Timeout;
   #rest: Buffer = Buffer.alloc(0);
   #pieces: Buffer[] = [];
+  /** Bytes of the pieces. */
+  #size = 0;
   #heardAtMs = performance.now();
   #isOpen = true;
 
@@ -104,16 +109,25 @@ export class ChannelSocket {
     }
   }
 
+  /** A server that does not read gets no answers: they would fill the memory. */
+  #answerPing(payload: Buffer): void {
+    if (this.#socket.writableLength > MESSAGE_MAX_BYTES) throw new Error("the server does not read");
+    this.#socket.write(frameOf(OPCODES.pong, payload));
+  }
+
   #handle({ opcode, isFinal, payload }: Frame): void {
-    if (opcode === OPCODES.ping) this.#socket.write(frameOf(OPCODES.pong, payload));
+    if (opcode >= OPCODES.close && (payload.length > CONTROL_MAX_BYTES || !isFinal))
+      throw new Error("a long control frame");
+    if (opcode === OPCODES.ping) this.#answerPing(payload);
     else if (opcode === OPCODES.close) this.close();
     else if (opcode <= OPCODES.binary) {
       this.#pieces.push(payload);
-      if (this.#pieces.reduce((sum, { length }) => sum + length, 0) > MESSAGE_MAX_BYTES)
-        throw new Error("a long message");
+      this.#size += payload.length;
+      if (this.#size > MESSAGE_MAX_BYTES || this.#pieces.length > PIECES_MAX) throw new Error("a long message");
       if (!isFinal) return;
       const message = Buffer.concat(this.#pieces);
       this.#pieces = [];
+      this.#size = 0;
       const [channel] = message;
       if (channel !== undefined) this.#onMessage(channel, message.subarray(1));
     }

@@ -44,13 +44,18 @@ const DEVICE_PREFIXES = [
   "hisi_hdc",
   "hl",
 ];
-/** Files in /run that programs need: name resolution, and daemons of the vendors' drivers. */
+/**
+ * Files in /run that programs need: name resolution, facts about devices, and daemons of the vendors' drivers, whose sockets their
+ * containers have too. A read-only view does not keep a job from connecting to a socket, and system daemons such as udevd obey any
+ * process of root, so only files without sockets are shown of them.
+ */
 const RUN_NEEDED = [
-  "systemd/resolve",
-  "resolvconf",
-  "NetworkManager",
-  "nscd",
-  "udev",
+  "systemd/resolve/resolv.conf",
+  "systemd/resolve/stub-resolv.conf",
+  "resolvconf/resolv.conf",
+  "NetworkManager/resolv.conf",
+  "NetworkManager/no-stub-resolv.conf",
+  "udev/data",
   "nvidia-persistenced",
   "nvidia-fabricmanager",
   "nvidia-topologyd",

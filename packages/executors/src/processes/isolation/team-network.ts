@@ -3,6 +3,7 @@
  * and nothing else. Ports and abstract sockets of other teams, of the control plane and of the machine are out of their reach. A file
  * keeps the namespace (unshare(1), `--net=FILE`), so it outlives the control plane as attempts do.
  */
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, statfsSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -26,6 +27,8 @@ const NAME_CHARS = 16;
 export class TeamNetworks {
   readonly #directory: string;
   readonly #tools: Readonly<Record<"unshare" | "nsenter" | "ip", string>>;
+  /** Namespaces whose interface this process has brought up. */
+  readonly #made = new Set<string>();
   readonly #making = new Map<string, Promise<void>>();
 
   /** Throws an `OperationalError` where namespaces cannot be made. `homeDir`: each state directory has namespaces of its own. */
@@ -34,6 +37,19 @@ export class TeamNetworks {
     this.#tools = { unshare: toolAt("unshare"), nsenter: toolAt("nsenter"), ip: toolAt("ip") };
     this.#directory = path.join(RUN_DIR, `networks-${nameOf(homeDir)}`);
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    this.#probe();
+  }
+
+  /** A container of root may lack the right to make namespaces or to mount their files. */
+  #probe(): void {
+    const file = path.join(this.#directory, "probe");
+    const { unshare, nsenter, ip } = this.#tools;
+    const shared = { timeout: TOOL_TIMEOUT_MS, env: { PATH: PROGRAMS }, encoding: "utf8" } as const;
+    if (!isNamespace(file)) writeFileSync(file, "", { mode: 0o600 });
+    const made = isNamespace(file) ? null : spawnSync(unshare, [`--net=${file}`, "--", ip, "link", "show"], shared);
+    const entered = spawnSync(nsenter, [`--net=${file}`, "--", ip, "link", "set", "lo", "up"], shared);
+    const failed = [made, entered].find((each) => each !== null && each.status !== 0);
+    if (failed != null) throw cannot(`a trial failed (${failed.stderr.trim() || "no answer"})`);
   }
 
   /** The namespace of the team, which is made if there is none. Throws a `RefusedGang` for work that nobody could reach in it. */
@@ -45,21 +61,29 @@ export class TeamNetworks {
     const file = path.join(this.#directory, nameOf(spec.team));
     const making = this.#making.get(file) ?? this.#make(file).finally(() => this.#making.delete(file));
     this.#making.set(file, making);
-    await making;
+    try {
+      await making;
+    } catch (error) {
+      throw new RefusedGang(error instanceof Error ? error.message : String(error));
+    }
     return { program: this.#tools.nsenter, file };
   }
 
+  /** The interface is brought up also where the namespace is there: a process that died may have made it alone. */
   async #make(file: string): Promise<void> {
-    if (isNamespace(file)) return;
-    const { unshare, ip } = this.#tools;
-    writeFileSync(file, "", { mode: 0o600 });
-    const command = [`--net=${file}`, "--", ip, "link", "set", "lo", "up"];
-    const { code, stderr } = await runCommand(unshare, command, {
-      timeoutMs: TOOL_TIMEOUT_MS,
-      env: { PATH: PROGRAMS },
-    });
-    if (code !== 0 || !isNamespace(file))
-      throw new Error(`no network of its own could be made for the team: ${stderr.trim()}`);
+    if (this.#made.has(file) && isNamespace(file)) return;
+    const { unshare, nsenter, ip } = this.#tools;
+    if (!isNamespace(file)) {
+      writeFileSync(file, "", { mode: 0o600 });
+      await this.#run(unshare, [`--net=${file}`, "--", ip, "link", "show"]);
+    }
+    await this.#run(nsenter, [`--net=${file}`, "--", ip, "link", "set", "lo", "up"]);
+    this.#made.add(file);
+  }
+
+  async #run(program: string, args: readonly string[]): Promise<void> {
+    const { code, stderr } = await runCommand(program, args, { timeoutMs: TOOL_TIMEOUT_MS, env: { PATH: PROGRAMS } });
+    if (code !== 0) throw new Error(`no network of its own could be made for the team: ${stderr.trim()}`);
   }
 }
 

@@ -8,7 +8,7 @@ import type { AttemptKey } from "../../job-protocol/attempt-files.ts";
 import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { AttemptFiles, isMissing } from "../../job-protocol/attempt-files.ts";
 import { gangEnd, lostEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
-import { recordEnd } from "../../processes/attempt-end.ts";
+import { messageOf, recordEnd } from "../../processes/attempt-end.ts";
 import { PipeSource } from "../../processes/fifo.ts";
 import { chooseFreePort } from "../../processes/free-port.ts";
 import { identityOf, readBootId } from "../../processes/process-table.ts";
@@ -46,9 +46,18 @@ async function runAttempt({ homeDir, name, host, slurmGraceMs }: AttemptOrder): 
   const { end, leftNothing } = await runGang(files, launch, slurmGraceMs);
   const isReusable = leftNothing && canTakeNext(files, launch, end, performance.now());
   // Before the end is visible: the control plane would pass the job on otherwise, and the next attempt would wait for nothing.
-  if (launch.reuse !== undefined && !isReusable) files.create("next.json", { kind: "closed" });
+  if (launch.reuse !== undefined && !isReusable) closeQuietly(files);
   await recordEnd(files, end);
   return isReusable ? await nextAttempt(files, launch.reuse?.waitMs ?? 0) : null;
+}
+
+/** A full disk must not keep the end from being recorded: without this record, the next attempt waits for ten seconds. */
+function closeQuietly(files: AttemptFiles): void {
+  try {
+    files.create("next.json", { kind: "closed" });
+  } catch (error) {
+    process.stderr.write(`next.json: ${messageOf(error)}\n`);
+  }
 }
 
 /** `srun` can also fail after its supervisors have recorded their ends; those count then. */
