@@ -48,6 +48,7 @@ describe.skipIf(chromiumPath === null)("the panel Drift", () => {
     const { id } = await client.createProposal({ change, reason: "slow all-reduce" });
     await client.decideProposal(id, { verdict: "approve" });
     await page.goto(`${plane.url}/health`);
+    await expectShown(page.getByRole("img", { name: /^Map of .* in service/ }).first());
     const panel = page.getByRole("region", { name: "Drift" });
     await expectShown(panel.getByText("1 of 1 node differ; canary of 1 node, then waves of 4"));
     await panel.getByText("0 of 1 node as desired, 0 failed.").waitFor({ timeout: PATIENCE_MS });

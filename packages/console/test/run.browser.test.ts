@@ -54,6 +54,22 @@ describe.skipIf(chromiumPath === null)("a run on a control plane", () => {
     await expectShown(page.getByRole("region", { name: "Attempt 2 failed" }));
   });
 
+  it("finds what failed in the output of all attempts", async () => {
+    await page.goto(`${plane.url}/logs`);
+    await page.getByRole("searchbox", { name: "Text of a line" }).fill("is nan at step \\d+");
+    await page.getByLabel("Regular expression").check();
+    const search = page.getByRole("button", { name: "Search", exact: true });
+    await search.click();
+    await expectShown(page.getByText("No line matches"));
+    await page.getByRole("searchbox", { name: "Text of a line" }).fill("is NaN at step \\d+");
+    await search.click();
+    const matches = page.getByRole("list", { name: "Matches" }).getByRole("listitem");
+    await expectShown(matches.first().getByText("loss is NaN at step 17"));
+    await expectShown(matches.first().getByRole("link", { name: "default/breaks" }));
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(page.url()).toContain("regex=true");
+  });
+
   it("clones into the form of a new workload, with a script of several lines", async () => {
     const id = await submit("script", "echo first\necho second\nexit 4");
     await page.goto(`${plane.url}/workloads/${id}`);

@@ -157,6 +157,10 @@ export const healthSummary = z
           inService: count,
           lost: count,
           faulty: count,
+          map: z.object({ nodesPerCell: count, cells: z.string() }).meta({
+            description:
+              "The nodes in the order in which they joined, at most 512 cells: `.` in service, `d` draining, `q` qualifying, `s` suspended, `r` removing, `f` faulty, `l` lost; the worst node of a cell.",
+          }),
         }),
       )
       .meta({ description: "Comparable sets: the nodes of one pool and one type of accelerator." }),

@@ -4,6 +4,7 @@ import { domainOfKey } from "@headroom/health";
 import type { IncidentFold } from "@headroom/health";
 import type { Node, NodeId } from "@headroom/model";
 import type { HealthSummary } from "@headroom/protocol";
+import { nodeMap } from "./health-map.ts";
 import { phaseOf } from "./incident-view.ts";
 import { plural } from "./plain-text.ts";
 
@@ -91,6 +92,7 @@ function setsOf(nodes: readonly Node[], faulty: ReadonlySet<string>): HealthSumm
         inService,
         lost,
         faulty: alike.filter(({ id }) => faulty.has(id)).length,
+        map: nodeMap(alike, (node) => (node.health !== "lost" && faulty.has(node.id) ? "faulty" : phaseOfNode(node))),
       },
     ];
   });

@@ -24,6 +24,7 @@ export { nodesOfDomains, type DomainName, type NamedFleet } from "./failure-doma
 export * from "./fleet-view.ts";
 export { findingsView } from "./finding-view.ts";
 export { findWaste } from "./idle-resources.ts";
+export { mapLetters } from "./health-map.ts";
 export * from "./health-view.ts";
 export * from "./incident-view.ts";
 export * from "./knob-table.ts";

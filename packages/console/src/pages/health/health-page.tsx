@@ -13,6 +13,10 @@ import { Badge } from "../../parts/phase-badge.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 import { DriftPanel } from "./drift-panel.tsx";
+import { NodeMap } from "./node-map.tsx";
+
+/** Sets with a map; the table has all of them. */
+const MAPS_SHOWN = 24;
 
 export function HealthPage(): ReactElement {
   const client = useClient();
@@ -151,6 +155,15 @@ function SetTable({ sets }: { readonly sets: HealthSummary["sets"] }): ReactElem
           </tbody>
         </table>
       </div>
+      {sets.slice(0, MAPS_SHOWN).map((set) => (
+        <section key={`${set.pool} ${set.acceleratorType}`} aria-label={`Nodes of ${set.pool} ${set.acceleratorType}`}>
+          <h3 className="px-4 py-1 text-xs text-ink-3">
+            {set.pool}
+            {set.acceleratorType === "" ? "" : `, ${set.acceleratorType}`}
+          </h3>
+          <NodeMap set={set} />
+        </section>
+      ))}
     </Panel>
   );
 }
