@@ -26,7 +26,7 @@ export function NodeMap({ set }: { readonly set: HealthSummary["sets"][number] }
   const { cells, nodesPerCell } = set.map;
   const rows = Math.max(1, Math.ceil(cells.length / COLUMNS));
   const present = shown.flatMap((each) => {
-    const places = [...cells].flatMap((letter, index) => (letter === each.letter ? index : []));
+    const places = cells.split("").flatMap((letter, index) => (letter === each.letter ? index : []));
     return places.length === 0 ? [] : [{ ...each, places }];
   });
   const of = nodesPerCell === 1 ? "" : `, each of ${plural(nodesPerCell, "node")} with the state of the worst`;
