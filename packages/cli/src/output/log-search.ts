@@ -1,7 +1,9 @@
 /** `headroom logs search`: pages of matches until the limit is reached. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LogMatch, LogMatchPage, LogNotSearched } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
+import { isProblemError } from "../describe-error.ts";
 import { limitOf, sinceOf } from "../listing-options.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
@@ -26,6 +28,8 @@ const CONTEXT_MAX = 10;
 const PAGE_MATCHES_MAX = 200;
 const NOTED_EVERY_MS = 2_000;
 const NOT_SEARCHED_SHOWN = 5;
+const REPEATED_MAX = 10;
+const REPEATED_AFTER_MS = 1_000;
 
 interface Searched {
   readonly items: LogMatch[];
@@ -57,13 +61,22 @@ export async function searchLogs(context: CommandContext, text: string, options:
     attempts: { total: 0, done: 0 },
     nextCursor: options.cursor ?? null,
   };
+  let failure: Error | null = null;
   let notedAtMs = Date.now();
   do {
-    const page = await client.searchLogs({
-      ...query,
+    const rest = {
       cursor: found.nextCursor ?? undefined,
       limit: Math.min(limit - found.items.length, PAGE_MATCHES_MAX),
-    });
+    };
+    let page: LogMatchPage;
+    try {
+      page = await searchPage(context, () => client.searchLogs({ ...query, ...rest }));
+    } catch (error) {
+      // What earlier requests found is printed, with the cursor to go on.
+      failure = error instanceof Error ? error : new Error(String(error));
+      if (found.attempts.total === 0) throw failure;
+      break;
+    }
     if (isText) for (const match of page.items) context.print(...matchLines(match, context, lines));
     found.items.push(...page.items);
     found.notSearched.push(...page.notSearched);
@@ -79,7 +92,21 @@ export async function searchLogs(context: CommandContext, text: string, options:
   if (options.json === true) context.print(JSON.stringify(found, null, 2));
   if (options.csv === true) context.print(...csvLines(csvTitles, found.items.map(csvRow)));
   if (options.json !== true) for (const note of summary(found)) context.note(note);
+  if (failure !== null) throw failure;
   return exitCode.ok;
+}
+
+/** Repeats a request that is refused because other searches run. */
+async function searchPage({ terminal }: CommandContext, request: () => Promise<LogMatchPage>): Promise<LogMatchPage> {
+  for (let left = REPEATED_MAX; ; left--) {
+    try {
+      return await request();
+    } catch (error) {
+      const isPassing = isProblemError(error) && error.problem.code === "overloaded";
+      if (!isPassing || left === 0 || terminal.interrupted.aborted) throw error;
+      await sleep(REPEATED_AFTER_MS);
+    }
+  }
 }
 
 function contextOf(text: string | undefined): number {

@@ -14,6 +14,8 @@ class Bench {
   readonly engine = createEngine();
   readonly fold = new IncidentFold();
   signals: readonly NodeSignal[] | null = [];
+  isOverloaded = false;
+  readonly warnings: string[] = [];
   /** Nodes that the cluster lists; `null`: all. */
   listed: ReadonlySet<NodeId> | null = null;
   service = this.restart();
@@ -48,6 +50,7 @@ class Bench {
     const driver = {
       read: async <Result>(read: (engine: typeof this.engine) => Result) => read(this.engine),
       command: async (request: CommandRequest) => {
+        if (this.isOverloaded) throw new Error("overloaded");
         this.receive({ ...request, commandId: commandId("c1") });
         return { kind: "accepted" } as never;
       },
@@ -57,7 +60,9 @@ class Bench {
         ? null
         : { nodes: this.listed ?? new Set(this.engine.state.nodes.keys()), signals: this.signals };
     const executors = new Map([["hpc", { nodeSignals }]]);
-    const log = { warn: (message: string) => expect.unreachable(message) };
+    const warn = (message: string): void =>
+      this.isOverloaded ? void this.warnings.push(message) : expect.unreachable(message);
+    const log = { warn };
     this.service = new NodeSignalService({ driver, executors, incidents: { fold: this.fold }, log });
     return this.service;
   }
@@ -89,12 +94,13 @@ describe("signals of nodes", () => {
     const qualification = { suite: "quick", limitMs: 60_000, atOnce: 1 } as const;
     bench.receive({ ...by, kind: "apply", sites: [], pools: [{ ...pool, qualification }], teams: [], workloads: [] });
     const phase = (): string | undefined => nodes.get(nodeId("n1"))?.qualification?.phase;
-    const pass = (): void => {
-      const id = nodes.get(nodeId("n1"))?.qualification?.id ?? -1;
-      const run = { nodeId: nodeId("n1"), id, run: 1 };
+    const start = (): { readonly nodeId: NodeId; readonly id: number; readonly run: number } => {
+      const run = { nodeId: nodeId("n1"), id: nodes.get(nodeId("n1"))?.qualification?.id ?? -1, run: 1 };
       bench.receive({ kind: "qualificationStarted", ...run, expectedMs: 1_000 });
-      bench.receive({ kind: "qualificationEnded", ...run, isPassed: true, durationMs: 1, detail: "" });
+      return run;
     };
+    const pass = (run = start()): void =>
+      bench.receive({ kind: "qualificationEnded", ...run, isPassed: true, durationMs: 1, detail: "" });
     await bench.looks(5);
     expect(phase()).toBeUndefined();
     bench.signals = [{ ...fault("slurm-drain"), severity: "warning" }];
@@ -102,6 +108,25 @@ describe("signals of nodes", () => {
     expect(phase()).toBe("waiting");
     pass();
     await bench.looks(2);
+    expect(phase()).toBeUndefined();
+    bench.signals = [];
+    bench.isOverloaded = true;
+    await bench.looks(3);
+    expect([phase(), bench.warnings.length]).toEqual([undefined, 1]);
+    bench.isOverloaded = false;
+    await bench.looks(1);
+    expect(phase()).toBe("waiting");
+    // A signal during a suite: what runs says nothing about the time after it.
+    const run = start();
+    bench.signals = [fault("k8s-kernel-deadlock")];
+    await bench.looks(2);
+    pass(run);
+    await bench.looks(1);
+    expect(phase()).toBe("waiting");
+    pass();
+    // A standing signal begins once, not at each start of the control plane.
+    bench.restart();
+    await bench.looks(3);
     expect(phase()).toBeUndefined();
     bench.signals = [];
     await bench.looks(3);

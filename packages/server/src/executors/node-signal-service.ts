@@ -38,6 +38,13 @@ interface Known {
   reportedAt: number | null;
 }
 
+interface Circumstances {
+  /** Whether the control plane has drained the node. */
+  readonly isDrained: boolean;
+  /** Codes that were there before the first answer to this process. */
+  readonly before: readonly string[];
+}
+
 interface OpenFailure {
   readonly failure: Failure;
   readonly incident: IncidentFacts;
@@ -46,6 +53,10 @@ interface OpenFailure {
 export class NodeSignalService {
   readonly #parts: SignalParts;
   readonly #known = new Map<NodeId, Map<string, Known>>();
+  /** Nodes that have to qualify because a signal began or ended, until the command for it is accepted. */
+  readonly #owed = new Map<NodeId, "began" | "ended">();
+  /** Executors that have answered this process. */
+  readonly #answered = new Set<ExecutorId>();
   /** Number of the look in which an incident was resolved last, by incident. */
   readonly #resolvedAt = new Map<string, number>();
   readonly #warned = new Set<string>();
@@ -87,36 +98,62 @@ export class NodeSignalService {
   }
 
   async #compare(executor: ExecutorId, { nodes: answered, signals }: NodeSignals): Promise<void> {
-    const { nodes, qualifying, drained } = await this.#parts.driver.read(({ state }) => {
+    const { nodes, drained, gone } = await this.#parts.driver.read(({ state }) => {
       const own = [...state.nodes.values()].filter(
         ({ id, pool }) => state.pools.get(pool)?.executor === executor && answered.has(id),
       );
-      const idsOf = (some: typeof own): ReadonlySet<NodeId> => new Set(some.map(({ id }) => id));
       return {
-        nodes: idsOf(own),
-        qualifying: idsOf(own.filter(({ pool }) => state.pools.get(pool)?.qualification !== undefined)),
-        drained: idsOf(own.filter(({ draining }) => draining)),
+        nodes: new Set(own.map(({ id }) => id)),
+        drained: new Set(own.filter(({ draining }) => draining).map(({ id }) => id)),
+        gone: [...this.#known.keys(), ...this.#owed.keys()].filter((id) => !state.nodes.has(id)),
       };
     });
+    for (const id of gone) {
+      this.#known.delete(id);
+      this.#owed.delete(id);
+    }
+    const actor = `executor ${executor}`;
+    await this.#requireProofs(executor, actor);
     const present = Map.groupBy(
       signals.filter(({ nodeId }) => nodes.has(nodeId)),
       ({ nodeId }) => nodeId,
     );
     const open = this.#openFailures();
-    const actor = `executor ${executor}`;
+    // After a start, signals of open failures began before it.
+    const isFirst = !this.#answered.has(executor);
+    this.#answered.add(executor);
     let count = 0;
     for (const nodeId of nodes) {
-      if (count >= NODES_MAX) return;
+      if (count >= NODES_MAX) break;
       const now = present.get(nodeId) ?? [];
-      const isWithdrawn = this.#note(nodeId, now, drained.has(nodeId));
-      if (isWithdrawn && qualifying.has(nodeId)) {
-        // The inventory can miss a repair of some minutes. The proof is required when the signal begins, so that the node takes no
-        // work in between, and again when it ends, because a suite can pass before the repair.
-        await this.#parts.driver.command({ kind: "qualifyNode", nodeId, actor, idempotencyKey: null });
-        count++;
-      }
-      if (await this.#report(nodeId, { now, actor, failure: open.get(nodeId)?.failure })) count++;
+      const failure = open.get(nodeId)?.failure;
+      this.#note(nodeId, now, { isDrained: drained.has(nodeId), before: isFirst ? (failure?.codes ?? []) : [] });
+      if (await this.#report(nodeId, { now, actor, failure })) count++;
       else if (await this.#resolve(open.get(nodeId), { nodes, open, actor })) count++;
+    }
+    await this.#requireProofs(executor, actor);
+  }
+
+  /**
+   * Lets nodes qualify whose signals began or ended. The inventory can miss a repair of some minutes, so the proof is required when the
+   * signal begins, and again when it ends, because a suite can pass before the repair. A suite that runs meanwhile is followed by
+   * another one. A command that is rejected is repeated in the next look.
+   */
+  async #requireProofs(executor: ExecutorId, actor: string): Promise<void> {
+    if (this.#owed.size === 0) return;
+    const settled = await this.#parts.driver.read(({ state }) =>
+      [...this.#owed].flatMap(([nodeId, change]) => {
+        const node = state.nodes.get(nodeId);
+        const pool = node === undefined ? undefined : state.pools.get(node.pool);
+        const phase = node?.qualification?.phase;
+        if (pool?.executor !== executor || phase === "running") return [];
+        const isOut = phase === "waiting" || (phase === "failed" && change === "began");
+        return [{ nodeId, isDue: pool.qualification !== undefined && !isOut }];
+      }),
+    );
+    for (const { nodeId, isDue } of settled.slice(0, NODES_MAX)) {
+      if (isDue) await this.#parts.driver.command({ kind: "qualifyNode", nodeId, actor, idempotencyKey: null });
+      this.#owed.delete(nodeId);
     }
   }
 
@@ -128,30 +165,25 @@ export class NodeSignalService {
     return open;
   }
 
-  /**
-   * Notes what is there, and forgets what has been missing for some looks. Returns whether a signal began or ended with which the
-   * cluster takes the node out of service.
-   */
-  #note(nodeId: NodeId, now: readonly NodeSignal[], isDrained: boolean): boolean {
-    let isWithdrawn = false;
+  /** Notes what is there and whether it asks for a proof, and forgets what has been missing for some looks. */
+  #note(nodeId: NodeId, now: readonly NodeSignal[], { isDrained, before }: Circumstances): void {
     const known = this.#known.get(nodeId) ?? new Map<string, Known>();
     const codes = new Set(now.map(({ code }) => code));
     for (const [code, each] of known) {
       each.misses = codes.has(code) ? 0 : each.misses + 1;
       if (each.misses < MISSES_MAX) continue;
       known.delete(code);
-      isWithdrawn ||= each.isWithdrawal;
+      if (each.isWithdrawal) this.#owed.set(nodeId, "ended");
     }
     for (const { code, severity } of now) {
       if (known.has(code)) continue;
       // The resume of a drain of the control plane requires the proof; executors can pass such drains on to their clusters.
       const isWithdrawal = severity === "critical" || (!isDrained && WITHDRAWN_CODE.test(code));
       known.set(code, { misses: 0, isWithdrawal, reportedAt: null });
-      isWithdrawn ||= isWithdrawal;
+      if (isWithdrawal && !before.includes(code) && !this.#owed.has(nodeId)) this.#owed.set(nodeId, "began");
     }
     if (known.size > 0) this.#known.set(nodeId, known);
     else this.#known.delete(nodeId);
-    return isWithdrawn;
   }
 
   /** Reports new signals, and critical ones whose failure ended although they are still there. Returns whether there were any. */
