@@ -72,7 +72,7 @@ export async function searchLogs(context: CommandContext, text: string, options:
     try {
       page = await searchPage(context, () => client.searchLogs({ ...query, ...rest }));
     } catch (error) {
-      // What earlier requests found is printed, with the cursor to go on.
+      // Matches of earlier requests are printed, with the cursor to go on.
       failure = error instanceof Error ? error : new Error(String(error));
       if (found.attempts.total === 0) throw failure;
       break;
