@@ -89,14 +89,14 @@ it("pauses between watches that end at once", async () => {
   expect(third - first).toBeGreaterThan(700);
 });
 
-it("ends the connection of a command alone when the server breaks the protocol", async () => {
-  const frames: readonly Buffer[] = [
-    Buffer.of(0x82, 0),
-    Buffer.of(0x82, 3, 1, 0x6f, 0x6b),
-    Buffer.of(0x82, 1, 255),
-    Buffer.of(0x81, 0),
-    Buffer.of(0x82, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
-  ];
+it.each([
+  ["a frame of all lengths", [Buffer.of(0x82, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)]],
+  ["a message of empty parts", [Buffer.of(0x02, 0), ...Array.from({ length: 200 }, () => Buffer.of(0x00, 0))]],
+  ["a long ping", [Buffer.of(0x89, 126, 1, 0), Buffer.alloc(256)]],
+  ["a masked frame", [Buffer.of(0x82, 0x81, 0, 0, 0, 0, 1)]],
+])("ends the connection of a command alone when the server sends %s", async (_, broken) => {
+  const sound = [Buffer.of(0x82, 0), Buffer.of(0x82, 3, 1, 0x6f, 0x6b), Buffer.of(0x82, 1, 255), Buffer.of(0x81, 0)];
+  const frames: readonly Buffer[] = [...sound, ...broken];
   const { connection, close, server } = await serve();
   server.on("upgrade", (request, socket) => {
     const accept = acceptOf(String(request.headers["sec-websocket-key"]));
