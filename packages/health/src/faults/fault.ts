@@ -40,8 +40,30 @@ export interface FaultRule {
   fault(groups: Readonly<Record<string, string | undefined>>, message: string): Fault | null;
 }
 
+/** A fault without its device. */
+export type FaultText = Omit<Fault, "device">;
+
+export const warn = (code: string, action: Fault["action"], summary: string): FaultText => ({
+  code,
+  severity: "warning",
+  action,
+  summary,
+});
+export const critical = (code: string, action: Fault["action"], summary: string): FaultText => ({
+  code,
+  severity: "critical",
+  action,
+  summary,
+});
+export const info = (code: string, action: Fault["action"], summary: string): FaultText => ({
+  code,
+  severity: "info",
+  action,
+  summary,
+});
+
 /** A rule whose messages all mean the same. `device` is the pattern's group of that name. */
-export function rule(hint: string, pattern: RegExp, fault: Omit<Fault, "device">): FaultRule {
+export function rule(hint: string, pattern: RegExp, fault: FaultText): FaultRule {
   return { hint, pattern, fault: ({ device }) => ({ ...fault, device: deviceText(device) }) };
 }
 

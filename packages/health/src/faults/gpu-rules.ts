@@ -1,24 +1,11 @@
 /** Messages of accelerators: NVIDIA's driver, nvidia-smi and DCGM, AMD's amdgpu, Habana and Intel. */
-import { deviceText, rule, type Fault, type FaultRule } from "./fault.ts";
+import { critical, deviceText, rule, warn, type Fault, type FaultRule } from "./fault.ts";
 import { xidFault } from "./xid-catalogue.ts";
 
 const pci = String.raw`(?<device>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?)`;
 const gpu = String.raw`(?<device>GPU-[0-9a-f]{8}[0-9a-f-]*|GPU[ -]?\d+|GPU ID:? ?\d+|(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])`;
 /** A device anywhere before the message. */
 const maybeGpu = `(?:${gpu}.{0,120}?)?`;
-
-const warn = (code: string, action: Fault["action"], summary: string): Omit<Fault, "device"> => ({
-  code,
-  severity: "warning",
-  action,
-  summary,
-});
-const critical = (code: string, action: Fault["action"], summary: string): Omit<Fault, "device"> => ({
-  code,
-  severity: "critical",
-  action,
-  summary,
-});
 
 const nvidiaDriver: readonly FaultRule[] = [
   {
