@@ -52,7 +52,7 @@ import {
 import type { NamedSpec } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
-import { readableEnvelopes, readableEvents } from "./readable-events.ts";
+import { notRecordedYet, readableEnvelopes, readableEvents } from "./readable-events.ts";
 import type { DriverStatus } from "../driver/driver.ts";
 import { checkSuites } from "./check-suites.ts";
 import { command, found } from "./calls.ts";
@@ -472,16 +472,6 @@ export const streamHandlers: StreamHandlers = {
   logs: async (plane, { params: { id }, query }, { format, signal }) =>
     framed(await openLogs(plane, id, query, signal), format),
 };
-
-/**
- * Refuses a sequence beyond the end of the journal: a client with a later sequence has seen another journal and would
- * wait forever.
- */
-function notRecordedYet(from: number, next: number): ProblemError {
-  const message = `must be at most ${next}, the sequence of the next event`;
-  const detail = `The journal has no event ${from - 1}, so reading cannot continue there: it is not the journal that was read before. ?from: ${message}.`;
-  return refuse("invalidRequest", detail, { errors: [{ pointer: "?from", message }] });
-}
 
 async function* envelopes(events: ReturnType<ControlPlane["driver"]["events"]>): AsyncGenerator<Answer<"events">> {
   for await (const { sequence, event } of events) yield eventEnvelope(sequence, event);

@@ -1,6 +1,7 @@
 /** Recorded events as a principal may see them. */
 import type { Event } from "@headroom/model";
-import type { EventEnvelope } from "@headroom/protocol";
+import { refuse } from "@headroom/protocol";
+import type { EventEnvelope, ProblemError } from "@headroom/protocol";
 import { eventEnvelope, TeamReader } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
 import type { Principal } from "../auth/authorize.ts";
@@ -39,4 +40,14 @@ export async function* readableEvents(
     const shown = await driver.read(({ state }) => reader.event(state, event));
     if (shown !== null) yield { sequence, event: shown };
   }
+}
+
+/**
+ * Refuses a sequence beyond the end of the journal: a client with a later sequence has seen another journal and would
+ * wait forever.
+ */
+export function notRecordedYet(from: number, next: number): ProblemError {
+  const message = `must be at most ${next}, the sequence of the next event`;
+  const detail = `The journal has no event ${from - 1}, so reading cannot continue there: it is not the journal that was read before. ?from: ${message}.`;
+  return refuse("invalidRequest", detail, { errors: [{ pointer: "?from", message }] });
 }
