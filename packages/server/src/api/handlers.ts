@@ -5,7 +5,7 @@ import { planApply } from "@headroom/explain";
 import type { TeamName, WorkloadId } from "@headroom/model";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";
-import { isolationNotices, isolationStatus } from "./isolation.ts";
+import { isolationNotices } from "./isolation.ts";
 import type { WorkloadSpec } from "@headroom/protocol";
 import {
   applyWarnings,
@@ -37,7 +37,6 @@ import {
   rejectionProblem,
   scheduleList,
   specsToApply,
-  statusView,
   submissionNotices,
   teamList,
   triedChange,
@@ -53,7 +52,6 @@ import type { NamedSpec } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
 import { notRecordedYet, readableEnvelopes, readableEvents } from "./readable-events.ts";
-import type { DriverStatus } from "../driver/driver.ts";
 import { checkSuites } from "./check-suites.ts";
 import { command, found } from "./calls.ts";
 import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
@@ -92,6 +90,7 @@ import { pipelineHandlers } from "./pipelines.ts";
 import { remediationHandlers } from "./remediations.ts";
 import { cancelDrill, forecastDrill, getDrill, listDrills, startDrill } from "./drills.ts";
 import { annotateIncident, fleetHealth, getIncident, listFindings, listIncidents, reportFaults } from "./incidents.ts";
+import { planeStatus } from "./plane-status.ts";
 import { removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
@@ -432,18 +431,7 @@ export const handlers: Handlers = {
     return plane.measuredRuns.predictions(id);
   },
   fleetPredictions: ({ measuredRuns }) => measuredRuns.report(),
-  status: ({ driver, version, startedAtMs, executors, gateway }) =>
-    driver.read((engine) =>
-      statusView(engine, {
-        version,
-        mode: "live",
-        startedAtMs,
-        paused: driver.status().paused,
-        hasGateway: gateway.isConfigured,
-        isolation: isolationStatus(executors.values()),
-        journal: journalStatus(driver.status()),
-      }),
-    ),
+  status: planeStatus,
   searchLogs,
   listTokens,
   createToken,
@@ -475,17 +463,4 @@ export const streamHandlers: StreamHandlers = {
 
 async function* envelopes(events: ReturnType<ControlPlane["driver"]["events"]>): AsyncGenerator<Answer<"events">> {
   for await (const { sequence, event } of events) yield eventEnvelope(sequence, event);
-}
-
-function journalStatus(status: DriverStatus): Answer<"status">["journal"] {
-  return {
-    groups: status.groupCount,
-    syncs: status.syncCount,
-    commands: status.commandCount,
-    commandsPerSync: status.commandsPerSync,
-    syncLatencyP50Ms: status.sync.p50Ms,
-    syncLatencyP99Ms: status.sync.p99Ms,
-    inboxLength: status.inboxLength,
-    loopDelayP99Ms: status.loopDelay.p99Ms,
-  };
 }

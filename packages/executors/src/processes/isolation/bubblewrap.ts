@@ -71,6 +71,11 @@ export const KERNEL_FILES = ["sys", "sysrq-trigger", "mtrr", "irq", "bus", "acpi
 export const SYSTEM_DIRS = ["usr", "etc", "boot", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "var"].map(
   (name) => `/${name}`,
 );
+/**
+ * Files and directories in the home directory of root with which a job could act at the next login, or from another
+ * machine. A job of root may read them.
+ */
+const LOGIN_FILES = [".ssh", ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile"];
 /** System directories below which a workload may name a directory that it writes to. */
 const SHARED_DIRS = ["/opt", "/var"];
 const CLOSED_DIRS = ["/var/spool", "/var/lib/systemd"];
@@ -177,7 +182,8 @@ export function findProgram(name: string, searchPath: string): string | null {
 
 function systemArgs(): readonly string[] {
   if (process.getuid?.() !== 0) return [];
-  return SYSTEM_DIRS.filter(isRealDirectory).flatMap((directory) => ["--ro-bind", directory, directory]);
+  const login = LOGIN_FILES.map((name) => path.join(homedir(), name)).filter(isReal);
+  return [...SYSTEM_DIRS.filter(isRealDirectory), ...login].flatMap((file) => ["--ro-bind", file, file]);
 }
 
 /** Whether a directory that the workload names would be hidden or read-only otherwise. */
@@ -215,6 +221,8 @@ function configDirs(): readonly string[] {
   const base = process.env["XDG_CONFIG_HOME"] || path.join(homedir(), ".config");
   return [path.join(base, "headroom")].filter(isRealDirectory).map((directory) => realpathSync(directory));
 }
+
+const isReal = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === false;
 
 function isRealDirectory(directory: string): boolean {
   return lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -17,7 +17,7 @@ import { createServer } from "node:net";
 import type { Server } from "node:net";
 import path from "node:path";
 import type { LaunchGang } from "@headroom/model";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ConformanceWorld, isRunning, outputHas, readText } from "../../conformance/conformance-world.ts";
 import type { Observer } from "../../conformance/observer.ts";
 import type { Executor } from "../../executor.ts";
@@ -35,11 +35,17 @@ let victim: LaunchGang;
 let outside: ReturnType<typeof spawn>;
 let socket: Server;
 let shared: string;
+/** Stands for the home directory of root. */
+let rootHome: string;
 
 const isHere = hasBubblewrap();
 
 beforeAll(async () => {
   if (!isHere) return;
+  rootHome = mkdtempSync(path.join(isolatedRoot(), "root-home-"));
+  mkdirSync(path.join(rootHome, ".ssh"));
+  writeFileSync(path.join(rootHome, ".profile"), "");
+  vi.stubEnv("HOME", rootHome);
   shared = mkdtempSync(path.join(isolatedRoot(), "shared-"));
   world = await ConformanceWorld.create({
     id: "local",
@@ -57,6 +63,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   if (!isHere) return;
+  vi.unstubAllEnvs();
+  rmSync(rootHome, { recursive: true, force: true });
   outside.kill("SIGKILL");
   socket.close();
   await world.dispose();
@@ -67,6 +75,7 @@ afterAll(async () => {
 const filled = (command: string): string =>
   command
     .replaceAll("HOME_DIR", world.homeDir)
+    .replaceAll("ROOT_HOME", rootHome)
     .replaceAll("OUTSIDE", String(outside.pid))
     .replaceAll("VICTIM", victim.attemptId);
 
@@ -77,6 +86,11 @@ const escapes: readonly (readonly [what: string, command: string])[] = [
   ["read the key of records", `test -s HOME_DIR/attempts/.key && echo ${ESCAPED}`],
   ["list other attempts", `ls HOME_DIR/work/VICTIM HOME_DIR/attempts/VICTIM >/dev/null 2>&1 && echo ${ESCAPED}`],
   ["read its own records", `ls HOME_DIR/attempts/$HEADROOM_ATTEMPT_ID 2>/dev/null | grep -q . && echo ${ESCAPED}`],
+  ["let itself in at the next login", `echo x > ROOT_HOME/.ssh/authorized_keys && echo ${ESCAPED}`],
+  [
+    "act at the next login",
+    `{ echo x >> ROOT_HOME/.profile || mv ROOT_HOME/.profile ROOT_HOME/p; } && echo ${ESCAPED}`,
+  ],
   ["write beside its own directories", `echo x > HOME_DIR/token && echo ${ESCAPED}`],
   ["write its own checkpoint request", `echo x > "$HEADROOM_CHECKPOINT_REQUEST_FILE" && echo ${ESCAPED}`],
   [
