@@ -1,7 +1,7 @@
 /**
  * `npm run bench many-models [-- --json]`: many endpoints with little traffic share few accelerators, with the engine and the control of
  * live endpoints. `--models 20 --accelerators 4 --duty 0.05 --session 60 --cold-start 30 --hours 24 --idle-to-zero 300 --seed 1`. Requests come in
- * sessions, one in a second; a replica serves any number of them, 0.2 s to the first token. Prints a record with and one
+ * sessions, one in a second, with pauses of 20 s (`--pause 20`) after a tenth of them; a replica serves any number of them, 0.2 s to the first token. Prints a record with and one
  * without replicas that idle endpoints give up.
  */
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import type { Attempt, WorkloadId, WorkloadSpec } from "@headroom/model";
 import { createSimulation, topologyFreePool } from "@headroom/sim";
 import type { SimulationObserver } from "@headroom/sim";
 import { seededDraw } from "@headroom/routing";
-import { LoadReports, scaledEndpoint, ScalingControl, waitsForPlace, yieldedFor } from "../src/index.ts";
+import { IdleYields, LoadReports, scaledEndpoint, ScalingControl } from "../src/index.ts";
 import type { ScaleCommand, ScaledEndpoint } from "../src/index.ts";
 
 const { values: options } = parseArgs({
@@ -22,22 +22,23 @@ const { values: options } = parseArgs({
     "cold-start": { type: "string", default: "30" },
     hours: { type: "string", default: "24" },
     "idle-to-zero": { type: "string", default: "300" },
+    pause: { type: "string", default: "20" },
     seed: { type: "string", default: "1" },
   },
 });
 const [models, accelerators, duty] = [Number(options.models), Number(options.accelerators), Number(options.duty)];
-const [sessionS, coldStartMs] = [Number(options.session), 1000 * Number(options["cold-start"])];
+const [sessionS, pauseS] = [Number(options.session), Number(options.pause)];
+const coldStartMs = 1000 * Number(options["cold-start"]);
 const untilMs = 3_600_000 * Number(options.hours);
 const STEP_MS = 100;
 const LOOK_MS = 2_000;
 const REPORT_MS = 1_000;
 const FIRST_TOKEN_MS = 200;
 const ANSWER_MS = 2_000;
-const YIELD_EVERY_MS = 10_000;
 /** Live times are those of the wall clock. */
 const ORIGIN_MS = 1_790_000_000_000;
 const FOREVER_MS = 315_360_000_000;
-const common = { actor: "bench", idempotencyKey: null } as const;
+const common = { actor: "autoscaler", idempotencyKey: null } as const;
 
 /** Arrivals of one model: sessions of drawn lengths and pauses, one request per second in them on the mean. */
 function arrivalsOf(seed: number): readonly number[] {
@@ -52,7 +53,7 @@ function arrivalsOf(seed: number): readonly number[] {
     atS += exponential((sessionS * (1 - duty)) / duty)
   ) {
     const endS = atS + exponential(sessionS);
-    for (; atS < endS; atS += exponential(1)) all.push(Math.round(1000 * atS));
+    for (; atS < endS; atS += exponential(draw() % 10 === 0 ? pauseS : 1)) all.push(Math.round(1000 * atS));
   }
   return all;
 }
@@ -69,12 +70,12 @@ interface Model {
   readonly id: WorkloadId;
   readonly arrivals: readonly number[];
   readonly control: ScalingControl;
+  readonly yields: IdleYields;
   next: number;
   held: number[];
   ends: number[];
   sent: number;
   busyAtMs: number;
-  yieldedAtMs: number;
 }
 
 function run(isYielding: boolean): Readonly<Record<string, unknown>> {
@@ -101,8 +102,14 @@ function run(isYielding: boolean): Readonly<Record<string, unknown>> {
     const reply = send({ kind: "submitWorkload", spec: specOf(index) });
     if (reply?.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") throw new RangeError("refused");
     const id = reply.result.workloadId;
-    const rest = { next: 0, held: [], ends: [], sent: 0, busyAtMs: ORIGIN_MS, yieldedAtMs: 0 };
-    return { id, arrivals: arrivalsOf(1000 * Number(options.seed) + index), control: new ScalingControl(), ...rest };
+    const rest = { next: 0, held: [], ends: [], sent: 0, busyAtMs: ORIGIN_MS };
+    return {
+      id,
+      arrivals: arrivalsOf(1000 * Number(options.seed) + index),
+      control: new ScalingControl(),
+      yields: new IdleYields(),
+      ...rest,
+    };
   });
   const reports = new LoadReports();
   const waits: number[] = [];
@@ -123,16 +130,28 @@ function run(isYielding: boolean): Readonly<Record<string, unknown>> {
     if (endpoint === null) return;
     scale(model.control.decide(endpoint, reports, nowMs).command);
     const waiting = looked(model);
-    if (!isYielding || waiting === null || nowMs - model.yieldedAtMs < YIELD_EVERY_MS) return;
-    if (!waitsForPlace(waiting, reports, nowMs)) return;
-    const command = yieldedFor(
-      waiting,
-      all.flatMap((each) => looked(each) ?? []),
-      reports,
-      nowMs,
-    );
-    if (command !== null) model.yieldedAtMs = nowMs;
+    if (!isYielding || waiting === null) return;
+    const others = all.flatMap((each) => looked(each) ?? []);
+    const command = model.yields.next({ waiting, others, reports, nowMs }, (tried) => makesRoom(model, tried));
+    if (command !== null)
+      all.find(({ id }) => id === command.workloadId)?.control.yielded(command.replicas - command.from, nowMs);
     scale(command);
+  };
+  /** As the control plane asks its engine (`server/src/endpoints/makes-room.ts`). */
+  const makesRoom = ({ id }: Model, command: ScaleCommand): boolean => {
+    const fork = simulation.fork();
+    fork.command({ ...common, commandId: commandId("makes-room"), ...command });
+    const { workloads, attempts } = fork.engine.state;
+    const ids = workloads.get(command.workloadId)?.activeAttempts ?? [];
+    const stopping = ids.filter((attempt) => attempts.get(attempt)?.stop !== null);
+    fork.receive(
+      stopping.map((attemptId) => ({
+        kind: "attemptExited",
+        attemptId,
+        exits: [{ kind: "exited", worker: 0, code: 0 }],
+      })),
+    );
+    return (fork.engine.state.workloads.get(id)?.activeAttempts.length ?? 0) > 0;
   };
   for (let atMs = 0; atMs < untilMs; atMs += STEP_MS) {
     const nowMs = ORIGIN_MS + atMs;

@@ -1,8 +1,8 @@
 /**
  * `npm run bench one-simulation [-- --json]`: a week of training and endpoints on one fleet in one loop. `--accelerators
  * 1000 --endpoints 20 --rate 20 --hours 168 --load 0.9 --seed 1`. `--rate`: requests per second of all endpoints
- * together. The last record compares the queue of work with a simulation of requests, for the first day of the first
- * endpoint on a fleet of its own.
+ * together. The last record compares the queue of work with a simulation of requests, for one endpoint with the traffic
+ * `--compared-rate 6 --compared-hours 24` on a fleet of its own, whose replicas come and go.
  */
 import { parseArgs } from "node:util";
 import { defaultPolicy } from "@headroom/model";
@@ -30,6 +30,8 @@ const { values: options } = parseArgs({
     hours: { type: "string", default: "168" },
     load: { type: "string", default: "0.9" },
     seed: { type: "string", default: "1" },
+    "compared-rate": { type: "string", default: "6" },
+    "compared-hours": { type: "string", default: "24" },
   },
 });
 const [accelerators, count, rate] = [Number(options.accelerators), Number(options.endpoints), Number(options.rate)];
@@ -94,7 +96,9 @@ function mapped(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
-const day = trafficOf(0, Math.min(24, hours));
+const comparedHours = Number(options["compared-hours"]);
+const day = generatedTraffic("bursty-week", seed, comparedHours, Number(options["compared-rate"]) / WEEK_RATE_MEAN);
+if (day === undefined) throw new RangeError("no such pattern");
 const capacity = new ReplicaCapacity(group.costs, group.limits, slo);
 const setting = {
   group,
@@ -117,7 +121,10 @@ while (!alone.advance(10_000));
 const [queue] = alone.result().endpoints;
 process.stdout.write(
   `${JSON.stringify({
-    compared: "one endpoint, a day",
+    compared: `one endpoint, ${comparedHours} h`,
+    requests: day.requests.length,
+    requests_replicas_max: requests.replicasMax,
+    queue_replicas_max: queue?.replicas_max ?? 0,
     requests_attainment_pct: rounded(requests.attainmentPct),
     queue_attainment_pct: rounded(queue?.attainment_pct ?? 0),
     requests_accelerator_hours: rounded(requests.acceleratorHours),

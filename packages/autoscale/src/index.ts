@@ -4,7 +4,7 @@
  * revision is worse than the one before. `control/`: decisions on live endpoints, from reports of gateways to commands of the
  * engine. Pure. Start with `contract.ts`.
  */
-export { waitsForPlace, yieldedFor } from "./control/idle-yield.ts";
+export { IdleYields, waitsForPlace } from "./control/idle-yield.ts";
 export { LoadReports, SILENT_AFTER_MS, type TotalLoad } from "./control/load-reports.ts";
 export { RolloutControl, type JudgedRollout, type SteerCommand } from "./control/rollout-control.ts";
 export { scaledEndpoint, ScalingControl, type ScaleCommand, type ScaledEndpoint } from "./control/scaling-control.ts";

@@ -24,3 +24,16 @@ it("names the rule that the traffic chose", () => {
     `Time to the first token 400 ms, target 2000 ms, so 3 replicas. Rule: ${rule}.`,
   );
 });
+
+it("says that an idle endpoint made room for another one", () => {
+  const ground = { kind: "load", cause: "idle", targetMilli: 300_000_000, neededMilli: 0, aheadMs: 0 } as const;
+  const at = (idleMs: number): string =>
+    scalingSentence({
+      ground: { ...ground, measuredMilli: 1_000 * idleMs },
+      kept: null,
+      silentAfterMs: 20_000,
+      refusal: null,
+    });
+  expect(at(300_000)).toBe("No requests for 5 min.");
+  expect(at(60_000)).toBe("No requests for 1 min, and another endpoint waited for a place.");
+});

@@ -30,7 +30,8 @@ export function loadGroundText({ cause, measuredMilli, targetMilli, neededMilli,
       if (measuredMilli === 0) return neededMilli === 0 ? "no requests in progress" : "one replica is enough";
       return `the gateway holds ${plural(Math.round(measuredMilli / 1000), "request")} for a first replica`;
     case "idle":
-      return `no requests for ${durationText(Math.round(measuredMilli / 1000))}`;
+      // Idle endpoints stop before their `idleToZero` where another one waits for a place.
+      return `no requests for ${durationText(Math.round(measuredMilli / 1000))}${measuredMilli < targetMilli ? ", and another endpoint waited for a place" : ""}`;
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { LoadReport } from "@headroom/protocol";
-import { waitsForPlace, yieldedFor } from "./idle-yield.ts";
+import { IdleYields, waitsForPlace } from "./idle-yield.ts";
 import { LoadReports } from "./load-reports.ts";
-import type { ScaledEndpoint } from "./scaling-control.ts";
+import type { ScaleCommand, ScaledEndpoint } from "./scaling-control.ts";
 
 const NOW_MS = 1_790_000_000_000;
-const ready = { id: "a1", stop: null, ready: { atMs: 1, address: "h:1" } };
+const ready = { id: "a1", stop: null, placedAtMs: 1, ready: { atMs: 20_001, address: "h:1" } };
 
 function endpoint(id: string, changes: object = {}): ScaledEndpoint {
   return {
@@ -16,7 +16,6 @@ function endpoint(id: string, changes: object = {}): ScaledEndpoint {
     active: [ready],
     team: "a",
     priority: 0,
-    need: { accelerators: 1, types: [] },
     ...changes,
   } as unknown as ScaledEndpoint;
 }
@@ -28,7 +27,7 @@ const load = (changes: Partial<LoadReport> = {}): LoadReport => ({
   requests: 0,
   running: 0,
   held: 0,
-  idleMs: 10_000,
+  idleMs: 60_000,
   queued: null,
   kvUsage: null,
   ttft: null,
@@ -39,48 +38,100 @@ const load = (changes: Partial<LoadReport> = {}): LoadReport => ({
 
 const waiting = endpoint("w", { active: [] });
 
+/** Reports of the last minute. */
 function reportsOf(loads: Readonly<Record<string, LoadReport>>): LoadReports {
   const reports = new LoadReports();
-  for (const [id, each] of Object.entries({ w: load({ held: 1 }), ...loads })) reports.take(id, each, NOW_MS);
+  for (let agoMs = 60_000; agoMs >= 0; agoMs -= 5_000)
+    for (const [id, each] of Object.entries({ w: load({ held: 1 }), ...loads })) reports.take(id, each, NOW_MS - agoMs);
   return reports;
 }
 
-it("takes the replicas of the endpoint that is idle for longest", () => {
-  const reports = reportsOf({ a: load({ idleMs: 20_000 }), b: load({ idleMs: 90_000 }), c: load({ idleMs: 4_000 }) });
+interface Tried {
+  readonly others: readonly ScaledEndpoint[];
+  readonly reports: LoadReports;
+  readonly nowMs?: number;
+  readonly waits?: ScaledEndpoint;
+}
+
+const next = (
+  yields: IdleYields,
+  { others, reports, nowMs = NOW_MS, waits = waiting }: Tried,
+  makesRoom: (command: ScaleCommand) => boolean = () => true,
+): ScaleCommand | null => yields.next({ waiting: waits, others, reports, nowMs }, makesRoom);
+
+it("takes a replica of the endpoint that is idle for longest, and all where one is not enough", () => {
+  const reports = reportsOf({ a: load({ idleMs: 70_000 }), b: load({ idleMs: 90_000 }), c: load({ idleMs: 4_000 }) });
   expect(waitsForPlace(waiting, reports, NOW_MS)).toBe(true);
   expect(waitsForPlace(endpoint("a"), reports, NOW_MS)).toBe(false);
-  expect(
-    yieldedFor(
-      waiting,
-      ["a", "b", "c"].map((id) => endpoint(id)),
-      reports,
-      NOW_MS,
-    ),
-  ).toMatchObject({
+  const pair = endpoint("b", {
+    active: [ready, { ...ready, id: "a2" }],
+    scale: { ...endpoint("b").scale, replicas: 2 },
+  });
+  const others = [endpoint("a"), pair, endpoint("c")];
+  expect(next(new IdleYields(), { others, reports })).toMatchObject({
     workloadId: "b",
-    from: 1,
-    replicas: 0,
+    from: 2,
+    replicas: 1,
     ground: { cause: "idle", measuredMilli: 90_000_000, targetMilli: 300_000_000 },
   });
+  const all = next(
+    new IdleYields(),
+    { others, reports },
+    ({ workloadId, replicas }) => workloadId === "b" && replicas === 0,
+  );
+  expect(all).toMatchObject({ workloadId: "b", replicas: 0 });
+  expect(next(new IdleYields(), { others, reports }, ({ workloadId }) => workloadId === "a")?.workloadId).toBe("a");
+});
+
+it("takes the next one only after the first has stopped, later each time, and asks nothing where none makes room", () => {
+  const yields = new IdleYields();
+  const reports = reportsOf({ a: load({ idleMs: 90_000 }), b: load(), c: load() });
+  const others = ["a", "b", "c"].map((id) => endpoint(id));
+  expect(next(yields, { others, reports })?.workloadId).toBe("a");
+  const stopping = endpoint("a", { scale: { ...endpoint("a").scale, replicas: 0 } });
+  const later = (afterMs: number, present: readonly ScaledEndpoint[]): ScaleCommand | null => {
+    const nowMs = NOW_MS + afterMs;
+    for (const id of ["w", "a", "b", "c"]) reports.take(id, load(id === "w" ? { held: 1 } : {}), nowMs);
+    return next(yields, { others: present, reports, nowMs });
+  };
+  expect(later(9_000, others.slice(1))).toBeNull();
+  expect(later(18_000, [stopping, ...others.slice(1)])).toBeNull();
+  expect(later(19_000, others.slice(1))?.workloadId).toBe("b");
+  expect(later(34_000, others.slice(2))).toBeNull();
+  expect(later(39_000, others.slice(2))?.workloadId).toBe("c");
+  let asked = 0;
+  const none = new IdleYields();
+  for (let look = 0; look < 3; look++)
+    next(none, { others, reports, nowMs: NOW_MS + 39_000 + look }, () => (asked++, false));
+  expect(asked).toBe(3);
 });
 
 it.each<readonly [string, object, Partial<LoadReport>]>([
   ["has a request", {}, { running: 1 }],
-  ["had one a second ago", {}, { idleMs: 1_000 }],
+  ["has lines of a batch", {}, { replicas: [{ address: "h:1", requests: 2 }] }],
+  ["had one less than a start ago", {}, { idleMs: 29_000 }],
   ["is of another team", { team: "b" }, {}],
   ["is of a higher priority", { priority: 1 }, {}],
   ["keeps a replica", { bounds: { min: 1, max: 2 } }, {}],
   ["does not go to zero", { targets: { concurrencyMilli: 4_000, downAfterMs: 60_000 } }, {}],
   ["is starting", { active: [{ ...ready, ready: undefined }] }, {}],
-  ["has too few accelerators", { need: { accelerators: 0.5, types: [] } }, {}],
+  ["has just started", { active: [{ ...ready, ready: { atMs: NOW_MS - 1_000, address: "h:1" } }] }, {}],
+  ["takes longer to start", { active: [{ ...ready, ready: { atMs: 90_001, address: "h:1" } }] }, {}],
+  ["was changed by hand", { scale: { ...endpoint("a").scale, actor: "ada", atMs: NOW_MS - 200_000 } }, {}],
 ])("takes nothing from an endpoint that %s", (_, changes, report) => {
-  expect(yieldedFor(waiting, [endpoint("a", changes)], reportsOf({ a: load(report) }), NOW_MS)).toBeNull();
+  expect(
+    next(new IdleYields(), { others: [endpoint("a", changes)], reports: reportsOf({ a: load(report) }) }),
+  ).toBeNull();
 });
 
-it("takes nothing from an endpoint of which a gateway is silent, or of other accelerators", () => {
+it("takes nothing for a gateway that is gone, and on readings that are old or of the first seconds", () => {
   const reports = reportsOf({ a: load() });
-  expect(yieldedFor(waiting, [endpoint("a")], reports, NOW_MS + 60_000)).toBeNull();
-  const [h100, l40s] = ["H100", "L40S"].map((type) => ({ need: { accelerators: 1, types: [type] } }));
-  expect(yieldedFor(endpoint("w", { active: [], ...h100 }), [endpoint("a", l40s)], reports, NOW_MS)).toBeNull();
-  expect(yieldedFor(endpoint("w", { active: [], ...h100 }), [endpoint("a", h100)], reports, NOW_MS)).not.toBeNull();
+  const others = [endpoint("a")];
+  expect(next(new IdleYields(), { others, reports })).not.toBeNull();
+  expect(next(new IdleYields(), { others, reports, nowMs: NOW_MS + 30_000 })).toBeNull();
+  reports.take("w", load({ held: 1 }), NOW_MS + 8_000);
+  expect(next(new IdleYields(), { others, reports, nowMs: NOW_MS + 8_000 })).toBeNull();
+  const first = new LoadReports();
+  for (const id of ["w", "a"]) first.take(id, load(id === "w" ? { held: 1 } : {}), NOW_MS);
+  expect(next(new IdleYields(), { others, reports: first })).toBeNull();
 });

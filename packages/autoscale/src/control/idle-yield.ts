@@ -1,50 +1,121 @@
 /**
- * Endpoints that share a small fleet: where a first replica waits for a place, an idle endpoint of the same team gives up its replicas
- * before its `idleToZero`. Nothing is taken from an endpoint with a request, from one whose gateways are not all heard, or
- * from one of a higher priority.
+ * Endpoints that share a small fleet: where a first replica waits for a place, an idle endpoint of the same team gives up
+ * replicas before its `idleToZero`. The caller asks its engine whether the place would go to the waiting endpoint (`makesRoom`),
+ * so that nothing is given up for a back-off, a hold or the work of others.
  */
+import type { WorkloadId } from "@headroom/model";
 import type { LoadReports } from "./load-reports.ts";
-import { scaledToZero, type ScaleCommand, type ScaledEndpoint } from "./scaling-control.ts";
+import { scaledDown, type ScaleCommand, type ScaledEndpoint } from "./scaling-control.ts";
 
-/** An endpoint is idle after this time: requests of one conversation come closer together. */
-const IDLE_MS = 3_000;
+/** An endpoint is idle after the time of its own start, and this at least. */
+const IDLE_MIN_MS = 30_000;
+/** Gateways report within this time. An older reading says nothing about the requests of now. */
+const FRESH_MS = 6_000;
+/** All gateways of an endpoint have reported after this time, and one that was forgotten has come back or is gone. */
+const HEARD_MS = 20_000;
+const LOST_MS = 900_000;
+/** Endpoints that one look asks the engine about. */
+const ASKED_MAX = 3;
+/** Time to the next question where none makes room. */
+const ASKED_AGAIN_MS = 4_000;
+/** Time to the next yield for an endpoint that the last one did not help, and its bounds. */
+const AGAIN_MS = 10_000;
+const AGAIN_MAX_MS = 600_000;
+const AUTOSCALER = "autoscaler";
 
-/** Whether requests wait for a first replica that has no place yet. */
+/** Whether requests wait for a first replica that has no place. */
 export function waitsForPlace({ id, scale, active }: ScaledEndpoint, reports: LoadReports, nowMs: number): boolean {
-  return scale.replicas > 0 && active.length === 0 && (reports.load(id, nowMs)?.held ?? 0) > 0;
+  const load = reports.load(id, nowMs);
+  return scale.replicas > 0 && active.length === 0 && load !== null && load.gateways > 0 && load.held > 0;
 }
 
-/** The command that gives up the replicas of the endpoint that is idle for longest; `null`: none can. */
-export function yieldedFor(
-  waiting: ScaledEndpoint,
-  others: readonly ScaledEndpoint[],
-  reports: LoadReports,
-  nowMs: number,
-): ScaleCommand | null {
-  const idle = others.flatMap((endpoint) => {
-    const idleMs = canYield(waiting, endpoint) ? idleFor(endpoint, reports, nowMs) : 0;
-    return idleMs >= IDLE_MS ? [{ endpoint, idleMs }] : [];
-  });
-  const [longest] = idle.toSorted((left, right) => right.idleMs - left.idleMs);
-  return longest === undefined ? null : scaledToZero(longest.endpoint, longest.idleMs);
+/** Remembers which endpoints gave up replicas for one that waits. */
+export class IdleYields {
+  #victim: WorkloadId | null = null;
+  #againMs = AGAIN_MS;
+  #nextAtMs = 0;
+
+  /**
+   * The command that gives up as few replicas as are needed, of the endpoint that is idle for longest; `null`: none can. `makesRoom`:
+   * whether the waiting endpoint would get a place.
+   */
+  next(
+    { waiting, others, reports, nowMs }: YieldSample,
+    makesRoom: (command: ScaleCommand) => boolean,
+  ): ScaleCommand | null {
+    if (waiting.active.length > 0) {
+      [this.#victim, this.#againMs, this.#nextAtMs] = [null, AGAIN_MS, 0];
+      return null;
+    }
+    if (!waitsForPlace(waiting, reports, nowMs)) return null;
+    // One that stops makes room when it has stopped.
+    const last = others.find(({ id }) => id === this.#victim);
+    if (last !== undefined && last.active.length > last.scale.replicas) return null;
+    if (nowMs < this.#nextAtMs && this.#nextAtMs - nowMs <= AGAIN_MAX_MS) return null;
+    const command = this.#found({ waiting, others, reports, nowMs }, makesRoom);
+    if (command === undefined) return null;
+    if (command === null) {
+      // Another one is ahead in the queue, or the endpoint waits for something else: nothing was given up in vain.
+      this.#nextAtMs = nowMs + ASKED_AGAIN_MS;
+      return null;
+    }
+    this.#nextAtMs = nowMs + this.#againMs;
+    this.#againMs = Math.min(AGAIN_MAX_MS, 2 * this.#againMs);
+    this.#victim = command.workloadId;
+    return command;
+  }
+
+  /** `undefined`: no endpoint is idle; `null`: none that is idle makes room. */
+  #found(
+    { waiting, others, reports, nowMs }: YieldSample,
+    makesRoom: (command: ScaleCommand) => boolean,
+  ): ScaleCommand | null | undefined {
+    const idle = others.flatMap((endpoint) => {
+      const idleMs = canYield(waiting, endpoint, nowMs) ? idleFor(endpoint, reports, nowMs) : 0;
+      return idleMs >= idleMinMs(endpoint) ? [{ endpoint, idleMs }] : [];
+    });
+    if (idle.length === 0) return undefined;
+    const longest = idle.toSorted((left, right) => right.idleMs - left.idleMs).slice(0, ASKED_MAX);
+    for (const { endpoint, idleMs } of longest)
+      for (const replicas of new Set([endpoint.scale.replicas - 1, 0])) {
+        const command = scaledDown(endpoint, replicas, idleMs);
+        if (makesRoom(command)) return command;
+      }
+    return null;
+  }
 }
 
-function canYield(
-  waiting: ScaledEndpoint,
-  { id, team, priority, targets, bounds, active, need }: ScaledEndpoint,
-): boolean {
+interface YieldSample {
+  readonly waiting: ScaledEndpoint;
+  readonly others: readonly ScaledEndpoint[];
+  readonly reports: LoadReports;
+  readonly nowMs: number;
+}
+
+function canYield(waiting: ScaledEndpoint, endpoint: ScaledEndpoint, nowMs: number): boolean {
+  const { id, team, priority, targets, bounds, active, scale } = endpoint;
   if (id === waiting.id || team !== waiting.team || priority > waiting.priority) return false;
   if (bounds.min > 0 || targets.idleToZeroMs === undefined || active.length === 0) return false;
-  // A replica that starts or stops has its place for a reason that is not over.
-  if (active.some(({ ready, stop }) => ready === undefined || stop !== null)) return false;
-  if (active.length * need.accelerators < waiting.need.accelerators) return false;
-  const [types, wanted] = [need.types, waiting.need.types];
-  return types.length === 0 || wanted.length === 0 || types.some((type) => wanted.includes(type));
+  if (scale.replicas === 0 || active.length !== scale.replicas) return false;
+  const leastMs = idleMinMs(endpoint);
+  if (nowMs - scale.atMs < (scale.actor === AUTOSCALER ? leastMs : Math.max(leastMs, targets.idleToZeroMs)))
+    return false;
+  // A replica that starts, has just started, or stops has its place for a reason that is not over.
+  return active.every(({ ready, stop }) => stop === null && ready !== undefined && nowMs - ready.atMs >= leastMs);
 }
 
-/** Time in ms without a request; 0: there is one, or it is not known. */
+/** The time of the endpoint's own start: an earlier request would find it starting again. */
+const idleMinMs = ({ active }: ScaledEndpoint): number =>
+  Math.max(IDLE_MIN_MS, ...active.map(({ ready, placedAtMs }) => (ready?.atMs ?? 0) - placedAtMs));
+
+/** Time in ms without a request as gateways reported it; 0: there is one, or it is not known for sure. */
 function idleFor({ id }: ScaledEndpoint, reports: LoadReports, nowMs: number): number {
   const load = reports.load(id, nowMs);
   if (load === null || load.gateways === 0 || load.silentGateways > 0 || load.running + load.held > 0) return 0;
-  return load.idleMs;
+  if (nowMs - load.reportedAtMs > FRESH_MS || nowMs - load.heardSinceMs < HEARD_MS || nowMs - load.lostAtMs < LOST_MS)
+    return 0;
+  const newest = reports.reportsOf(id);
+  // Lines of batches are among the requests of a replica only.
+  if (newest.some(({ replicas }) => replicas.some(({ requests }) => requests > 0))) return 0;
+  return Math.min(...newest.map(({ idleMs }) => idleMs));
 }

@@ -34,6 +34,9 @@ interface Readings {
   readonly tokens: { prompt: number; output: number; ended: number };
   /** Time of the last report for which there was no room. */
   refusedAtMs: number;
+  /** Time of the first report, and of the last gateway that was forgotten. */
+  heardSinceMs: number;
+  lostAtMs: number;
 }
 
 /** The load of an endpoint over all gateways that are not silent. */
@@ -44,6 +47,9 @@ export interface TotalLoad extends EndpointLoad {
   /** Tokens since the first report; `null`: a gateway does not report them. */
   readonly tokens: TokenReading | null;
   readonly newestAtMs: number;
+  /** Time of the first report; time at which a gateway was last forgotten, which may still serve. */
+  readonly heardSinceMs: number;
+  readonly lostAtMs: number;
 }
 
 export class LoadReports {
@@ -53,7 +59,7 @@ export class LoadReports {
   take(workloadId: string, report: LoadReport, nowMs: number): void {
     const known = this.#endpoints.get(workloadId);
     if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) return;
-    const readings = known ?? newReadings();
+    const readings = known ?? newReadings(nowMs);
     this.#endpoints.set(workloadId, readings);
     const { gateways } = readings;
     setBack(gateways, nowMs);
@@ -75,17 +81,22 @@ export class LoadReports {
 
   /** Keeps only these endpoints, and drops gateways that are silent for long while others report. */
   keepOnly(workloadIds: ReadonlySet<string>, nowMs: number): void {
-    for (const [id, { gateways }] of this.#endpoints) {
+    for (const [id, readings] of this.#endpoints) {
+      const { gateways } = readings;
+      // A clock that was set back.
+      readings.heardSinceMs = Math.min(readings.heardSinceMs, nowMs);
+      readings.lostAtMs = Math.min(readings.lostAtMs, nowMs);
       setBack(gateways, nowMs);
       if (!workloadIds.has(id)) this.#endpoints.delete(id);
       for (const [name, { atMs }] of gateways)
-        if (gateways.size > 1 && nowMs - atMs > FORGOTTEN_AFTER_MS) gateways.delete(name);
+        if (gateways.size > 1 && nowMs - atMs > FORGOTTEN_AFTER_MS && gateways.delete(name)) readings.lostAtMs = nowMs;
     }
   }
 
   /** `null`: no gateway ever reported. */
   load(workloadId: string, nowMs: number): TotalLoad | null {
-    const { gateways, refusedAtMs, sent, tokens } = this.#endpoints.get(workloadId) ?? newReadings();
+    const readings = this.#endpoints.get(workloadId) ?? newReadings(nowMs);
+    const { gateways, refusedAtMs, sent, tokens, heardSinceMs, lostAtMs } = readings;
     const all = [...gateways.values()];
     const refused = nowMs - refusedAtMs <= SILENT_AFTER_MS ? 1 : 0;
     const fresh = all.filter(({ atMs }) => nowMs - atMs <= SILENT_AFTER_MS);
@@ -109,6 +120,8 @@ export class LoadReports {
       tokens: reports.some((report) => report.tokens === undefined)
         ? null
         : { ...tokens, promptTokenMs: least(reports.map((report) => report.tokens?.promptTokenMs ?? null)) },
+      heardSinceMs,
+      lostAtMs,
       newestAtMs: Math.max(...shown.map(({ atMs }) => atMs)),
       idleMs: Math.min(...shown.map(({ report, atMs }) => report.idleMs + nowMs - atMs)),
     };
@@ -142,11 +155,13 @@ export class LoadReports {
   }
 }
 
-const newReadings = (): Readings => ({
+const newReadings = (nowMs: number): Readings => ({
   gateways: new Map(),
   sent: 0,
   tokens: { prompt: 0, output: 0, ended: 0 },
   refusedAtMs: -Infinity,
+  heardSinceMs: nowMs,
+  lostAtMs: -Infinity,
 });
 
 /** Readings of a later time were taken before the clock was set back. */

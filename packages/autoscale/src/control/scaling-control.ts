@@ -19,8 +19,6 @@ export interface ScaledEndpoint {
   readonly active: readonly Attempt[];
   readonly team: string;
   readonly priority: number;
-  /** Accelerators of a replica, and the types that it can use; empty: any. */
-  readonly need: { readonly accelerators: number; readonly types: readonly string[] };
 }
 
 /** The body of the command `scaleEndpoint`. */
@@ -48,18 +46,23 @@ export function scaledEndpoint(workload: Workload, active: readonly Attempt[]): 
   const { id, spec, scale, endedAtMs, stopRequested } = workload;
   if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;
   if (spec.scale === undefined || scale === undefined) return null;
-  const { team, priority, gang, acceleratorTypes } = spec;
-  const need = { accelerators: gang.workers * gang.accelerators, types: acceleratorTypes };
-  return { id, scale, targets: spec.scale, bounds: spec.replicas, active, team, priority, need };
+  const { team, priority } = spec;
+  return { id, scale, targets: spec.scale, bounds: spec.replicas, active, team, priority };
 }
 
-/** The command that stops all replicas of an endpoint that had no request for this time. */
-export const scaledToZero = ({ id, scale, targets }: ScaledEndpoint, idleMs: number): ScaleCommand => ({
+/** The command that stops replicas of an endpoint that had no request for this time, before its `idleToZero`. */
+export const scaledDown = ({ id, scale, targets }: ScaledEndpoint, replicas: number, idleMs: number): ScaleCommand => ({
   kind: "scaleEndpoint",
   workloadId: id,
   from: scale.replicas,
-  replicas: 0,
-  ground: groundOf({ cause: "idle", measured: idleMs, target: targets.idleToZeroMs ?? 0, replicas: 0, aheadMs: 0 }),
+  replicas,
+  ground: groundOf({
+    cause: "idle",
+    measured: Math.min(idleMs, Math.max(0, (targets.idleToZeroMs ?? 0) - 1)),
+    target: targets.idleToZeroMs ?? 0,
+    replicas,
+    aheadMs: 0,
+  }),
   stopFirst: [],
 });
 
@@ -76,6 +79,16 @@ export class ScalingControl {
   /** Takes what `saved` gave. Anything that is damaged, older than a day or for other targets is learnt again. */
   restore(stored: unknown): void {
     this.#scaler.restore(stored);
+  }
+
+  /** States that the endpoint made room for another one: its number was changed neither by its load nor by hand. */
+  yielded(change: number, nowMs: number): void {
+    this.#scaler.yielded(change, nowMs);
+  }
+
+  /** Whether requests are late while stored samples are still to be learnt. */
+  get isUrgent(): boolean {
+    return this.#scaler.isUrgent;
   }
 
   /** Learns from so many stored samples at most; returns the number of those that it learnt from. */

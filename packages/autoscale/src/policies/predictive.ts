@@ -42,6 +42,8 @@ const SEASON_HOLD_BINS = 2;
 export interface PredictedReplicas extends ScaleDecision {
   /** The rule that the traffic chose, with the late requests that it would have had; absent: too little is known. */
   readonly chosen?: RuleVerdict;
+  /** The number grew because requests were late, whatever the load. */
+  readonly isGuess?: boolean;
 }
 
 interface PredictiveSettings {
@@ -125,6 +127,7 @@ export class PredictiveScaler implements Autoscaler {
       if (least > current)
         return {
           replicas: this.#settled.follow(Math.max(least, needed(covered)), nowMs),
+          isGuess: true,
           reason: "too many requests are late",
         };
     }

@@ -243,3 +243,22 @@ it("adds little on the word of a few minutes where requests were served well", (
   }
   expect(most).toBeLessThanOrEqual(6);
 });
+
+it("bounds the growth by late requests where replicas do not cure them, also with tokens", () => {
+  const scaler = new TargetScaler();
+  let [replicas, most] = [4, 0];
+  for (let look = 0; look < 420; look++) {
+    const nowMs = WALL_CLOCK_MS + 2_000 * look;
+    const arrived = 20 * look;
+    // For two minutes all is well; then a disk is slow, whatever the replicas.
+    const isLate = look > 60;
+    const quick = { p50Ms: 100, p95Ms: 200, p99Ms: 300, requests: 100 };
+    const tokens = { prompt: 100 * arrived, output: 100 * arrived, ended: arrived, promptTokenMs: 0.1 };
+    const seen = readingAt({ atMs: nowMs, requestsPerSecond: 10 }, arrived, isLate);
+    const reading = { ...seen, tokens, ...(isLate ? {} : { ttft: quick }) };
+    const sample = { nowMs, replicas, ready: replicas, changedAtMs: WALL_CLOCK_MS, coldStartMs: 30_000 };
+    replicas = scaler.decide({ ...sample, bounds: { min: 0, max: 30 }, reading, isPartial: false }, targets).replicas;
+    most = Math.max(most, replicas);
+  }
+  expect(most).toBeLessThanOrEqual(16);
+});

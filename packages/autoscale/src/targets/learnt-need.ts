@@ -52,6 +52,8 @@ export interface LearntReplicas {
   readonly isUrgent: boolean;
   /** The work of a replica is measured by tokens. */
   readonly isMeasured: boolean;
+  /** The number grew because requests were late, whatever the load. */
+  readonly isGuess: boolean;
 }
 
 export class LearntNeed {
@@ -143,8 +145,15 @@ export class LearntNeed {
       coldStartMs,
     };
     this.#logged(seen, tokens !== null);
-    const { reason, chosen = null, ...decision } = this.#decision(rules, seen, tokens !== null);
-    this.#needed = { replicas: decision.replicas, reason, chosen, isUrgent: late > 0.5, isMeasured: tokens !== null };
+    const { reason, chosen = null, isGuess = false, ...decision } = this.#decision(rules, seen, tokens !== null);
+    this.#needed = {
+      replicas: decision.replicas,
+      reason,
+      chosen,
+      isUrgent: late > 0.5,
+      isMeasured: tokens !== null,
+      isGuess,
+    };
     return this.#needed;
   }
 
@@ -152,7 +161,7 @@ export class LearntNeed {
   #decision(rules: Rules, sample: EndpointSample, isMeasured: boolean): PredictedReplicas {
     if (this.#again === null) return rules.of(isMeasured).decide(sample);
     const replicas = rules.meanwhile.replicas(sample, sample.ready + sample.starting);
-    return { replicas, reason: "the traffic before the restart is learnt again" };
+    return { replicas, reason: "the traffic before the restart is learnt again", isGuess: true };
   }
 
   /** Samples with and without tokens do not go together. */
@@ -176,6 +185,11 @@ export class LearntNeed {
     this.#coldStartMs = saved.coldStartMs;
     this.#endedAtMs = saved.endedAtMs;
     this.#again = samplesOf(saved);
+  }
+
+  /** Whether requests were late while stored samples are still to be learnt. */
+  get isUrgent(): boolean {
+    return this.#again !== null && this.#needed?.isUrgent === true;
   }
 
   /** Learns from so many stored samples at most; returns the number of those that it learnt from. */

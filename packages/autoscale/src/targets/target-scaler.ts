@@ -111,6 +111,21 @@ export class TargetScaler {
     this.#learnt.restore(stored);
   }
 
+  /** The number changed by so much to make room for another endpoint. */
+  yielded(change: number, nowMs: number): void {
+    if (this.#decided !== null) this.#decided += change;
+    this.#window = [];
+    this.#direction = 0;
+    this.#turnedAtMs = nowMs;
+    this.#peak = 0;
+    this.#turns.change(change, nowMs, false);
+  }
+
+  /** Whether requests are late while stored samples are still to be learnt. */
+  get isUrgent(): boolean {
+    return this.#learnt.isUrgent;
+  }
+
   /** Learns from so many stored samples at most; returns the number of those that it learnt from. */
   learnAgain(most: number): number {
     return this.#learnt.learnAgain(most);
@@ -223,8 +238,9 @@ export class TargetScaler {
     const need: Need = { ...seen, replicas: learnt.replicas, aheadMs: coldStartMs, learnt };
     // An endpoint without replicas starts the first one for a request.
     const wanted = replicas === 0 && reading.running + reading.held === 0 ? 0 : Math.max(1, learnt.replicas);
-    // Measured work needs no such bound.
-    const most = learnt.isMeasured ? Number.POSITIVE_INFINITY : this.#mostAtFirst(sample, reading, targets);
+    // Measured work needs no such bound, a number that grows by late requests alone does.
+    const most =
+      learnt.isMeasured && !learnt.isGuess ? Number.POSITIVE_INFINITY : this.#mostAtFirst(sample, reading, targets);
     const next = bounded(Math.max(Math.min(wanted, most), TurnGuard.least(replicas)), bounds);
     const isHeldByHand = next < replicas && replicas <= bounds.max && nowMs - this.#byHandAtMs < targets.downAfterMs;
     if (isHeldByHand || (replicas > 0 && !this.#turns.allows(next - replicas, nowMs)))

@@ -36,8 +36,9 @@ export function readTraffic(stored: unknown, key: string, nowMs: number): SavedT
   if (saved.version !== 1 || saved.key !== key || !isAmount(endedAtMs) || !isAmount(coldStartMs)) return null;
   if (endedAtMs > nowMs || nowMs - endedAtMs > AGE_MAX_MS) return null;
   if (![promptTokenMs, outputTokenMs].every((time) => time === null || (isAmount(time) && time > 0))) return null;
-  if (!Array.isArray(rows) || rows.length > SAMPLES_MAX || !rows.every(isRow)) return null;
-  return saved as SavedTraffic;
+  if (!Array.isArray(rows) || rows.length > 4 * SAMPLES_MAX || !rows.every(isRow)) return null;
+  // A release that kept more samples may have stored them.
+  return { ...(saved as SavedTraffic), rows: (rows as readonly Row[]).slice(-SAMPLES_MAX) };
 }
 
 const isAmount = (value: unknown): value is number =>

@@ -4,12 +4,12 @@
  */
 import { setImmediate } from "node:timers/promises";
 import {
+  IdleYields,
   LoadReports,
   scaledEndpoint,
   ScalingControl,
   SILENT_AFTER_MS,
   waitsForPlace,
-  yieldedFor,
 } from "@headroom/autoscale";
 import type { ScaleCommand, ScaledEndpoint } from "@headroom/autoscale";
 import { endpointsOf } from "@headroom/engine";
@@ -20,11 +20,12 @@ import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJ
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { LearntFiles } from "./learnt-files.ts";
+import { makesRoom } from "./makes-room.ts";
 import { RolloutService } from "./rollout-service.ts";
 
 const TICK_MS = 2_000;
-/** Stored samples that endpoints learn from in one look, some 50 ms, and without a pause. */
-const LEARNT_AGAIN = 250;
+/** Time in ms in each look for stored samples, and the samples that endpoints learn from without a pause. */
+const LEARNING_MS = 200;
 const LEARNT_AT_ONCE = 25;
 const AUTOSCALER = "autoscaler";
 
@@ -36,16 +37,13 @@ interface AutoscalerParts {
   readonly nowMs: () => number;
 }
 
-/** Time for the engine to use what an idle endpoint gave up, before another one does. */
-const YIELD_EVERY_MS = 10_000;
-
 /** The memory of one endpoint. */
 interface Followed {
   readonly control: ScalingControl;
   state: ScalingState | null;
   isDeciding: boolean;
-  /** When an idle endpoint last gave up its replicas for this one. */
-  yieldedAtMs: number;
+  /** Remembers which idle endpoints made room for this one. */
+  readonly yields: IdleYields;
 }
 
 export class AutoscalerService implements EndpointReadings {
@@ -114,7 +112,8 @@ export class AutoscalerService implements EndpointReadings {
   load(workloadId: string): EndpointLoad | null {
     const total = this.#reports.load(workloadId, this.#parts.nowMs());
     if (total === null) return null;
-    const { idleMs: _idle, arrived: _arrived, tokens: _tokens, newestAtMs: _newest, ...load } = total;
+    const { idleMs: _idle, arrived: _arrived, tokens: _tokens, newestAtMs: _newest, ...others } = total;
+    const { heardSinceMs: _heard, lostAtMs: _lost, ...load } = others;
     return load;
   }
 
@@ -148,14 +147,15 @@ export class AutoscalerService implements EndpointReadings {
     }
   }
 
-  /** Endpoints learn again one after the other, so that the first ones are soon done and a look stays short. */
+  /** Endpoints learn again one after the other, those with late requests first. */
   async #learnAgain(): Promise<void> {
-    let left = LEARNT_AGAIN;
-    for (const { control } of this.#followed.values()) {
-      while (left > 0 && !this.#isClosed) {
-        const count = control.learnAgain(LEARNT_AT_ONCE);
-        left -= count;
-        if (count < LEARNT_AT_ONCE) break;
+    const untilMs = performance.now() + LEARNING_MS;
+    const urgent = [...this.#followed.values()].toSorted(
+      (left, right) => Number(right.control.isUrgent) - Number(left.control.isUrgent),
+    );
+    for (const { control } of urgent) {
+      while (performance.now() < untilMs && !this.#isClosed) {
+        if (control.learnAgain(LEARNT_AT_ONCE) < LEARNT_AT_ONCE) break;
         await setImmediate();
       }
     }
@@ -198,21 +198,33 @@ export class AutoscalerService implements EndpointReadings {
   }
 
   /** Where requests wait for a first replica without a place, an idle endpoint of the team gives up its own. */
-  async #yieldFor(workloadId: string, followed: Followed): Promise<void> {
+  async #yieldFor(workloadId: string, { yields }: Followed): Promise<void> {
     const { driver, log, nowMs } = this.#parts;
     const atMs = nowMs();
-    if (atMs >= followed.yieldedAtMs && atMs - followed.yieldedAtMs < YIELD_EVERY_MS) return;
     if ((this.#reports.load(workloadId, atMs)?.held ?? 0) === 0) return;
-    const command = await driver.read(({ state }) => {
-      const waiting = lookedAt(state, workloadId);
-      if (waiting === null || !waitsForPlace(waiting, this.#reports, atMs)) return null;
-      const others = [...this.#followed.keys()].flatMap((id) => lookedAt(state, id) ?? []);
-      return yieldedFor(waiting, others, this.#reports, atMs);
+    const command = await driver.read((engine) => {
+      const waiting = lookedAt(engine.state, workloadId);
+      if (waiting === null) return null;
+      const isWaiting = waitsForPlace(waiting, this.#reports, atMs);
+      const others = isWaiting ? this.#othersOf(engine.state, waiting) : [];
+      return yields.next({ waiting, others, reports: this.#reports, nowMs: atMs }, (tried) =>
+        makesRoom(engine, waiting.id, tried),
+      );
     });
     if (command === null) return;
-    followed.yieldedAtMs = atMs;
     const refusal = await this.#scale(command);
-    if (refusal !== null) log.warn(`An idle endpoint did not make room for endpoint ${workloadId}: ${refusal}`);
+    const made = `Endpoint ${command.workloadId} goes from ${command.from} to ${command.replicas} replicas to make room for endpoint ${workloadId}`;
+    if (refusal !== null) return log.warn(`${made}, which was refused: ${refusal}`);
+    log.info(`${made}.`);
+    this.#followed.get(command.workloadId)?.control.yielded(command.replicas - command.from, atMs);
+  }
+
+  #othersOf(state: ReadonlyState, { team }: ScaledEndpoint): readonly ScaledEndpoint[] {
+    return [...this.#followed.keys()].flatMap((id) => {
+      const workload = endpointIn(state, id);
+      if (workload?.spec.team !== team || workload.activeAttempts.length === 0) return [];
+      return lookedAt(state, id) ?? [];
+    });
   }
 
   /** Returns the reason why the engine refused the change, or `null`. */
@@ -226,7 +238,7 @@ const newlyFollowed = (): Followed => ({
   control: new ScalingControl(),
   state: null,
   isDeciding: false,
-  yieldedAtMs: 0,
+  yields: new IdleYields(),
 });
 
 function endpointIn(state: ReadonlyState, workloadId: string): Workload | null {
