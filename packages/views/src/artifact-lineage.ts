@@ -10,6 +10,7 @@ import type { ReadableTeams } from "./readable-teams.ts";
 /** Nodes of one answer in each direction. */
 const NODES_MAX = 2_000;
 const DEPTH_MAX = 1_000;
+const PLACES_SHOWN = 5;
 
 type NodeKind = ArtifactLineageNode["kind"];
 
@@ -95,7 +96,9 @@ function nodeResource(
 ): ArtifactLineageNode {
   const kind = namespace as NodeKind;
   const version = state.artifactVersions.get(id);
-  return { id, kind, title: titleOf(state, kind, id, version), depth, deleted: version?.deleted !== undefined };
+  const node = { id, kind, title: titleOf(state, kind, id, version), depth, deleted: version?.deleted !== undefined };
+  const places = (version?.places ?? []).filter((each) => each.state !== "missing").slice(0, PLACES_SHOWN);
+  return places.length === 0 ? node : { ...node, places: places.map(({ uri }) => uri) };
 }
 
 function titleOf(

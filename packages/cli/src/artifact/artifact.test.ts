@@ -39,11 +39,11 @@ describe("headroom artifact", () => {
     );
     expect(await run("model", "compare", "chat@1", "chat@2")).toMatch(/metric loss +1\.8 +1\.6/);
     expect(await run("lineage", "model:chat@1")).toMatch(
-      /-1 +artifact +dataset:text@1[\s\S]*0 +artifact +model:chat@1/,
+      /-1 +artifact +dataset:text@1[^\n]*text\.txt\n[\s\S]*0 +artifact +model:chat@1/,
     );
     expect(JSON.parse(await run("lineage", "dataset:text", "--down", "--json"))).toMatchObject({
       root: "dataset:default/text@1",
-      nodes: [{ depth: 0 }, { depth: 1 }, { depth: 1 }],
+      nodes: [{ depth: 0 }, { depth: 1, places: [file("chat.safetensors")] }, { depth: 1 }],
     });
   });
 

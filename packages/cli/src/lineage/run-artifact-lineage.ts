@@ -27,15 +27,17 @@ export async function runArtifactLineage(
     { title: "KIND" },
     { title: "NAME", minWidth: 20 },
     { title: "ID", minWidth: 12 },
+    { title: "PLACES", minWidth: 12 },
   ];
   context.print(...tableLines(columns, lineage.nodes.map(rowOf), context.terminal.stdout, context.paint));
   if (lineage.truncated) context.note("The list is cut. --up, --down and --depth narrow it.");
   return exitCode.ok;
 }
 
-const rowOf = ({ depth, kind, title, id, deleted }: ArtifactLineageNode): readonly string[] => [
+const rowOf = ({ depth, kind, title, id, deleted, places = [] }: ArtifactLineageNode): readonly string[] => [
   String(depth),
   kind,
   printable(title),
   printable(`${id === title ? "" : id}${deleted ? " (deleted)" : ""}`),
+  printable(places.join(", ")),
 ];

@@ -22,6 +22,9 @@ export interface ServedRequest {
  */
 export type Fault = "cut" | "wrong" | "hang" | number | null;
 
+/** Time of every object: clients want one. */
+const MODIFIED = "Mon, 01 Jan 2024 00:00:00 GMT";
+
 export class SmallS3Server {
   readonly objects = new Map<string, Buffer>();
   readonly requests: ServedRequest[] = [];
@@ -61,7 +64,8 @@ export class SmallS3Server {
     const fault = this.faultOf(served);
     if (fault === "hang") return;
     const answer = typeof fault === "number" ? problem(fault, "Fault") : this.#answer(served, body, request);
-    const data = Buffer.from(answer.body ?? "");
+    const { body: content = "" } = answer;
+    const data = typeof content === "string" ? Buffer.from(content) : content;
     const sent = fault === "wrong" ? Buffer.alloc(data.length, 7) : data;
     this.#atOnce += 1;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce);
@@ -94,10 +98,14 @@ export class SmallS3Server {
     const object = this.objects.get(key);
     if (object === undefined) return problem(404, "NoSuchKey");
     const etag = etagOf(object);
-    if (method === "HEAD") return { status: 200, headers: { etag, "content-length": String(object.length) } };
+    const about = { etag, "last-modified": MODIFIED, "accept-ranges": "bytes" };
+    if (method === "HEAD") return { status: 200, headers: { ...about, "content-length": String(object.length) } };
     if (headers["if-match"] !== undefined && headers["if-match"] !== etag) return problem(412, "PreconditionFailed");
-    const [, from = "0", to = ""] = /bytes=(\d+)-(\d+)/.exec(headers.range ?? "") ?? [];
-    return { status: 206, headers: { etag }, body: object.subarray(Number(from), Number(to) + 1) };
+    const [, from = "0", to = ""] = /bytes=(\d+)-(\d*)/.exec(headers.range ?? "") ?? [];
+    if (headers.range === undefined) return { status: 200, headers: about, body: object };
+    const end = to === "" ? object.length : Math.min(object.length, Number(to) + 1);
+    const range = `bytes ${from}-${end - 1}/${object.length}`;
+    return { status: 206, headers: { ...about, "content-range": range }, body: object.subarray(Number(from), end) };
   }
 
   #part({ method, key, query }: ServedRequest, id: string, body: Buffer): Answer {
@@ -128,7 +136,20 @@ export class SmallS3Server {
   }
 }
 
-const etagOf = (bytes: Buffer): string => `"${createHash("md5").update(bytes).digest("hex")}"`;
+/** Objects are replaced, never changed, so that a large one is hashed once. */
+const etags = new WeakMap<Buffer, string>();
+/** A hash takes less than 2 GiB at once. */
+const HASHED_BYTES = 64 * 1024 * 1024;
+
+function etagOf(bytes: Buffer): string {
+  const known = etags.get(bytes);
+  if (known !== undefined) return known;
+  const hash = createHash("md5");
+  for (let at = 0; at < bytes.length; at += HASHED_BYTES) hash.update(bytes.subarray(at, at + HASHED_BYTES));
+  const etag = `"${hash.digest("hex")}"`;
+  etags.set(bytes, etag);
+  return etag;
+}
 
 const xml = (body: string): Answer => ({
   status: 200,
