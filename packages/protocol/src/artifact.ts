@@ -208,12 +208,9 @@ const lineageNode = z
     title: z.string(),
     depth: z.int().meta({ description: "Steps from the version; negative: it was made from this." }),
     deleted: z.boolean(),
-    places: z
-      .array(z.string())
-      .optional()
-      .meta({
-        description: "URIs at which the bytes of an artifact are, the first five. Absent: it is none, or it has none.",
-      }),
+    places: z.array(z.string()).optional().meta({
+      description: "URIs at which the bytes of an artifact are, the first five. Absent: it is none, or it has none.",
+    }),
   })
   .meta({ id: "ArtifactLineageNode" });
 

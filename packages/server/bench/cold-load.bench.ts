@@ -13,6 +13,7 @@ import { contentDigest } from "@headroom/platform";
 import { NodeCache, readStore, StoreSet } from "@headroom/stores";
 
 const run = promisify(execFile);
+const MIB = 1_048_576;
 const BAR = 0.8;
 const PARALLEL = 8;
 const { values } = parseArgs({
@@ -88,7 +89,8 @@ const clients: Readonly<Record<string, (dir: string) => Promise<unknown>>> = {
 
 const bestMs = new Map<string, number>();
 const first = mkdtempSync(path.join(values.target, "headroom-cold-"));
-digest = (await contentDigest(await throughCache(first, null))).digest;
+const content = await contentDigest(await throughCache(first, null));
+({ digest } = content);
 rmSync(first, { recursive: true });
 for (let round = 0; round < Number(values.rounds); round++)
   for (const [name, load] of Object.entries(clients)) {
@@ -106,11 +108,11 @@ for (let round = 0; round < Number(values.rounds); round++)
 server?.stdin?.end();
 const others = [...bestMs].filter(([name]) => !name.startsWith("headroom")).map(([, ms]) => ms);
 const best = Math.min(...others);
-let isKept = others.length > 0;
+let isKept = others.length > 0 && bestMs.has("headroom with its digest");
 for (const [client, ms] of bestMs) {
   const ratio = Math.round((100 * best) / ms) / 100;
   if (client === "headroom with its digest") isKept &&= ratio >= BAR;
-  const mibPerS = Math.round((Number(values.mib) / ms) * 1_000);
+  const mibPerS = Math.round((content.bytes / MIB / ms) * 1_000);
   process.stdout.write(`${JSON.stringify({ client, seconds: Math.round(ms / 100) / 10, mibPerS, ratio })}\n`);
 }
 process.exitCode = isKept ? 0 : 1;

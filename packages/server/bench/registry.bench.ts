@@ -87,10 +87,13 @@ const emptyMs = new Map<string, number>();
 for (const [name, args] of Object.entries(commandsOf(nameOf(0)))) emptyMs.set(name, await command(args));
 
 const filledMs = performance.now();
-for (let from = 1; from < artifacts; from += BATCH)
-  await Promise.all(
+for (let from = 1; from < artifacts; from += BATCH) {
+  const replies = await Promise.all(
     Array.from({ length: Math.min(BATCH, artifacts - from) }, (_, at) => driver.command(register(from + at))),
   );
+  const refused = replies.find(({ kind }) => kind === "rejected");
+  if (refused !== undefined) throw new Error(`an artifact was not registered: ${JSON.stringify(refused)}`);
+}
 process.stderr.write(`registered in ${Math.round((performance.now() - filledMs) / 1_000)} s\n`);
 
 const last = nameOf(artifacts - 1);

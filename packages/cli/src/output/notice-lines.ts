@@ -8,6 +8,7 @@ const labels: Readonly<Record<SubmissionNotice["kind"], string>> = {
   noCheckpoints: "warning",
   notEnforced: "warning",
   transfer: "note",
+  notUploaded: "warning",
 };
 
 export const noticeLines = (notices: readonly SubmissionNotice[] = []): string[] =>

@@ -284,13 +284,15 @@ function registerMade(batch: Batch, { workload, attempt }: Maker, made: Made): v
   const full = registryFull(batch.world.state, name);
   if (full !== null) return miss(batch, attempt, made.name, "the registry is full");
   const state = made.digest === undefined ? "declared" : "verified";
+  const { stored } = made;
+  const rule = spec.data?.rule ?? stored?.rule;
   const content: ArtifactContent = {
     digest: made.digest ?? null,
     bytes: made.bytes ?? null,
-    ...(spec.data?.rule === undefined ? {} : { rule: spec.data.rule }),
+    ...(rule === undefined ? {} : { rule }),
     places: [
       { store: "local", uri: made.path, state },
-      ...(made.stored === undefined ? [] : [{ ...made.stored, state: "verified" as const }]),
+      ...(stored === undefined ? [] : [{ store: stored.store, uri: stored.uri, state: "verified" as const }]),
     ],
     inputs: inputsOf(spec, given),
     ...(made.metrics === undefined ? {} : { metrics: made.metrics }),

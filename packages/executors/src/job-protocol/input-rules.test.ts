@@ -1,7 +1,7 @@
 import { readStore, StoreSet } from "@headroom/stores";
 import type { LaunchArtifact, LaunchGang } from "@headroom/model";
 import { expect, it } from "vitest";
-import { refuseInputs, refuseUploads } from "./input-rules.ts";
+import { refuseInputs } from "./input-rules.ts";
 
 const vault = readStore({
   kind: "store",
@@ -76,15 +76,4 @@ it("compares rules of versions where no stores are declared", () => {
   expect(() => refuseInputs(launch("nlp", undefined, { artifacts: [version] }), undefined)).toThrow(
     "data rule restricted",
   );
-});
-
-it.for([
-  ["data.store", { data: { store: "lake" } }],
-  ["checkpoint.store", { checkpointStore: "lake" }],
-] as const)("refuses %s where nothing is uploaded", ([field, spec]) => {
-  expect(() => refuseUploads({ spec } as unknown as LaunchGang)).toThrow(`${field} cannot be kept here`);
-});
-
-it("lets work without uploads run everywhere", () => {
-  expect(() => refuseUploads(launch("nlp", "restricted"))).not.toThrow();
 });

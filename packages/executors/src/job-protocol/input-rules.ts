@@ -24,10 +24,11 @@ export function accessRefusal(
   { spec }: Pick<LaunchGang, "spec">,
   uri: string,
   artifact: LaunchArtifact | null,
+  isOwn = false,
 ): string | null {
   const owner = artifact?.version === undefined ? null : nameOfId(artifact.version);
   const version = owner === null ? null : { ...owner, rule: artifact?.rule };
-  return stores.readingRefusal(plainUri(uri), { team: spec.team, rule: spec.data?.rule, version });
+  return stores.readingRefusal(plainUri(uri), { team: spec.team, rule: spec.data?.rule, version, isOwn });
 }
 
 /** The URI as stores have it: a path, and a file URI with `..`, doubled slashes or escapes, name the same bytes. */
@@ -55,19 +56,6 @@ export function refuseInputs(launch: LaunchGang, stores: ReadingRules | undefine
   if (stores === undefined) return;
   for (const input of launch.spec.data?.inputs ?? [])
     if (parseArtifactRef(input) === null) refuse(input, accessRefusal(stores, launch, input, null));
-}
-
-/**
- * For executors that upload nothing. Throws a `RefusedGang` for work that asks for it: without its bytes in the store the work would end
- * as if it had done what it was asked for.
- */
-export function refuseUploads({ spec }: Pick<LaunchGang, "spec">): void {
-  const field = spec.data?.store === undefined ? "checkpoint.store" : "data.store";
-  if (spec.data?.store === undefined && spec.checkpointStore === undefined) return;
-  throw new RefusedGang(
-    `${field} cannot be kept here: only the executor of the control plane's machine uploads, and the bytes would stay where the work writes them. Choose types or pools of that machine, or remove the field and let the work write to a file system that its readers see`,
-    "inputs",
-  );
 }
 
 function refuse(input: string, refusal: string | null): void {

@@ -82,7 +82,7 @@ export class InputStaging {
   }
 
   /**
-   * Throws a `StagingFailure`. `also` brings further bytes, such as a checkpoint. `holder` keeps the bytes in the cache until `release`, also
+   * Throws a `StagingFailure`. `also` brings further bytes that the work wrote itself, such as a checkpoint. `holder` keeps the bytes in the cache until `release`, also
    * after a failure.
    */
   async stage<Result = null>(
@@ -100,7 +100,7 @@ export class InputStaging {
         const { name, uri, rule } = input;
         const version = { name, path: uri, version: name, ...(rule === undefined ? {} : { rule }) };
         refuseAs(ruleRefusal(launch, version));
-        this.#refuseAccess(launch, uri, version);
+        this.#refuseAccess(launch, uri, version, true);
         return this.#bring(launch.attemptId, input, holder);
       };
       return { ...staged, also: await also(bring) };
@@ -173,8 +173,8 @@ export class InputStaging {
   }
 
   /** The rights of the workload's team, and the rule of bytes that have none of their own. */
-  #refuseAccess(launch: LaunchGang, uri: string, artifact: LaunchArtifact | null): void {
-    const refusal = accessRefusal(this.#source.stores, launch, uri, artifact);
+  #refuseAccess(launch: LaunchGang, uri: string, artifact: LaunchArtifact | null, isOwn = false): void {
+    const refusal = accessRefusal(this.#source.stores, launch, uri, artifact, isOwn);
     if (refusal === null) return;
     throw new StagingFailure(`${artifact?.version ?? uri} could not be staged. ${refusal}`, "inputs");
   }

@@ -55,16 +55,24 @@ export class OutputUpload {
       try {
         return {
           ...artifact,
-          stored: { store: to.store, uri: await this.#upload(artifact, to, { places, signal, of }) },
+          stored: await this.#stored(to, () => this.#upload(artifact, to, { places, signal, of })),
         };
       } catch (error) {
         const mayPass = error instanceof OperationalError && error.retryable;
         const reason = error instanceof Error ? error.message : String(error);
         const problem = `it was not uploaded to the store ${to.store}. ${reason}`;
         if (mayPass && (await hasTimeLeft(signal))) continue;
-        this.#failed.end(`${to.store}/${withinOf(artifact, to) ?? ""}`);
+        this.#failed.end(keyOf(to, withinOf(artifact, to) ?? "", of));
         return { ...artifact, problem };
       }
+  }
+
+  /** Bytes without a rule get that of their store, as registrations do. */
+  async #stored(to: UploadRecord, send: () => Promise<string>): Promise<NonNullable<ReportedArtifact["stored"]>> {
+    const uri = await send();
+    const [rule, ...others] = this.#stores.named(to.store)?.rules ?? [];
+    const inherits = to.rule === undefined && rule !== undefined && others.length === 0;
+    return { store: to.store, uri, ...(inherits ? { rule } : {}) };
   }
 
   async #upload(
@@ -110,35 +118,35 @@ export class OutputUpload {
     try {
       await upload(transfer, source, { key, expected: { digest, bytes }, notesDir: this.#notesOf(to.store) });
     } catch (error) {
-      if (of !== undefined) this.#failed.add(`${to.store}/${within}`, of, moved());
+      if (of !== undefined) this.#failed.add(keyOf(to, within, of), of, moved());
       throw error;
     }
-    this.#failed.end(`${to.store}/${within}`);
+    this.#failed.end(keyOf(to, within, of));
     if (of !== undefined && sent > 0) this.#onTransferred(transferOf(of, moved()));
     return uri;
   }
 
   /** Removes what an upload left that will not be completed. */
   async remove(to: UploadRecord, within: string, signal: AbortSignal): Promise<void> {
-    this.#failed.end(`${to.store}/${within}`);
-    const declaration = this.#admitting(to);
+    this.#failed.end(keyOf(to, within));
+    const declaration = this.#declared(to.store);
     const { store } = await this.#stores.open(declaration);
     await removeContent(store, `${prefixOf(declaration)}${within}`, signal);
   }
 
-  #admitting({ store: name, team, rule }: UploadRecord): PlaceDeclaration {
+  #declared(name: string): PlaceDeclaration {
     const declaration = this.#stores.named(name);
     if (declaration === null)
       throw new OperationalError("unknownStore", `No store ${name} is declared (headroom store add).`);
+    return declaration;
+  }
+
+  #admitting({ store: name, team, rule }: UploadRecord): PlaceDeclaration {
+    const declaration = this.#declared(name);
     if (!mayWrite(declaration, team))
       throw new OperationalError(
         "notOpenToTeam",
         `The store does not let the team ${team} write. Name another store in data.store, or add the team to its writers.`,
-      );
-    if (rule === undefined && declaration.rules.length > 0)
-      throw new OperationalError(
-        "ruleForbids",
-        `The store has data with rules (${declaration.rules.join(", ")}), so bytes without one could not be read from it. Set data.rule in the workload, or name another store in data.store.`,
       );
     if (rule !== undefined && !declaration.rules.includes(rule))
       throw new OperationalError(
@@ -162,6 +170,10 @@ export class OutputUpload {
     return path.join(this.#notesDir, store);
   }
 }
+
+/** Names an upload of an attempt: others may send equal bytes. Absent: the key of the store names the attempt. */
+const keyOf = ({ store }: UploadRecord, within: string, of?: UploadOwner): string =>
+  within.startsWith("artifacts/checkpoint/") ? `${store}/${within}` : `${store}/${within} ${of?.attemptId ?? ""}`;
 
 /** The key of an artifact within its store; `null`: it has no content. */
 function withinOf(

@@ -375,8 +375,8 @@ export interface ReportedArtifact {
   /** Absent: the executor cannot read the bytes. */
   readonly digest?: string;
   readonly bytes?: number;
-  /** A place in a store to which the executor has brought these bytes. */
-  readonly stored?: { readonly store: string; readonly uri: string };
+  /** A place in a store to which the executor has brought these bytes. `rule`: of the store, for bytes that had none. Absent: it has none, or several. */
+  readonly stored?: { readonly store: string; readonly uri: string; readonly rule?: string };
   /** Why the bytes have no digest or are not in the store of the workload, although the executor could read them: the artifact is not registered. */
   readonly problem?: string;
   readonly metrics?: Readonly<Record<string, number>>;

@@ -29,6 +29,12 @@ it.each([
     holding("file:///lake/vault/inner/x"),
     "inner",
   ],
+  [
+    "takes a version without a rule of its own out of that of its store",
+    store("inner", "/lake/vault/inner"),
+    holding("file:///lake/vault/inner/x", { rule: undefined }),
+    "(secret)",
+  ],
 ] as const)("is refused if it %s", (_, added, state, message) => {
   expect(bytesOutside(state, [lake, vault], added)).toContain(message);
 });

@@ -46,7 +46,7 @@ export function storeRefusal(
 ): ProblemError | null {
   const places = declared.filter((each) => each.type !== "local");
   for (const { pointer, spec } of specs) {
-    const written = writingRefusal(places, spec, spec.data?.store);
+    const written = writingRefusal(places, spec, spec.data?.store) ?? unclearRule(places, spec);
     if (written !== null) return invalid(`${pointer}/data/store`, "data.store", written);
     const drained = checkpointRefusal(places, spec);
     if (drained !== null) return invalid(`${pointer}/checkpointStore`, "checkpoint.store", drained);
@@ -63,6 +63,13 @@ const invalid = (pointer: string, field: string, message: string): ProblemError 
   refuse("invalidRequest", `The request is not valid. ${field}: ${message.replace(/\.$/, "")}.`, {
     errors: [{ pointer, message }],
   });
+
+/** Uploads without a rule get that of their store, unless it has several. */
+function unclearRule(places: readonly PlaceDeclaration[], { data }: WorkOfStores["spec"]): string | null {
+  const store = places.find((each) => each.name === data?.store);
+  if (store === undefined || store.rules.length < 2 || data?.rule !== undefined) return null;
+  return `the store ${store.name} has data with the rules ${store.rules.join(", ")}, and does not say which one uploads have; set data.rule`;
+}
 
 function checkpointRefusal(places: readonly PlaceDeclaration[], spec: WorkOfStores["spec"]): string | null {
   if (spec.checkpointStore === undefined || spec.kind === "train")
@@ -86,8 +93,6 @@ function writingRefusal(
     );
   if (!mayWrite(store, team ?? DEFAULT_TEAM))
     return `the store ${name} does not let the team ${team ?? DEFAULT_TEAM} write; an administrator can add the team to its writers`;
-  if (rule === undefined && store.rules.length > 0)
-    return `the store ${name} has data with rules (${store.rules.join(", ")}), so bytes without one could not be read from it; set data.rule`;
   return rule !== undefined && !store.rules.includes(rule)
     ? `the store ${name} does not admit the data rule ${rule}`
     : null;
@@ -109,7 +114,7 @@ export function exposedBy(known: readonly StoreDeclaration[], name: string): str
 const VERSIONS_LISTED_MAX = 3;
 
 /**
- * A declaration that takes bytes out of the rule under which they lie in a store, or out of the places of the rule of their version.
+ * A declaration that takes a version out of the stores that admit its rule, or that of its store, or leaves the bytes of a moved store to another.
  * Versions that were outside before are no reason: a key or a reader must be replaceable. `null`: nothing gets worse.
  */
 export function bytesOutside(
@@ -125,14 +130,19 @@ export function bytesOutside(
   const after = [...known.filter((each) => each !== replaced), added].filter((each) => each.type !== "local");
   const roots = [rootOf(added), ...(replaced === undefined ? [] : [rootOf(replaced)])];
   const getsWorse = (uri: string, rule: string): boolean =>
-    roots.some((root) => uri.startsWith(root)) &&
     storeAround(before, uri) !== null &&
     outsideOf(before, [uri], rule) === null &&
     outsideOf(after, [uri], rule) !== null;
   const found: string[] = [];
   for (const { id, rule, places, deleted } of state.artifactVersions.values()) {
-    if (rule === undefined || deleted !== undefined) continue;
-    if (places.some(({ uri, state: at }) => at !== "missing" && getsWorse(uri, rule))) found.push(`${id} (${rule})`);
+    if (deleted !== undefined) continue;
+    // A version without a rule has those of its store.
+    const lost = places.flatMap(({ uri, state: at }) => {
+      if (at === "missing" || !roots.some((root) => uri.startsWith(root))) return [];
+      const rules = rule === undefined ? (storeAround(before, uri)?.rules ?? []) : [rule];
+      return rules.filter((each) => getsWorse(uri, each));
+    });
+    if (lost.length > 0) found.push(`${id} (${lost[0] ?? ""})`);
   }
   if (found.length === 0) return null;
   const more = found.length > VERSIONS_LISTED_MAX ? ` and ${found.length - VERSIONS_LISTED_MAX} more` : "";

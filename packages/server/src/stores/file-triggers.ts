@@ -94,11 +94,6 @@ export class FileTriggers {
     if (refusal !== null) throw new OperationalError("notOpenToTeam", refusal);
     const place = stores.placeOf(uri);
     if (place === null) throw new OperationalError("unknownStore", "No declared store has it (headroom store add).");
-    if (place.declaration.rules.length > 1)
-      throw new OperationalError(
-        "ruleForbids",
-        `The store ${place.declaration.name} has data with several rules (${place.declaration.rules.join(", ")}), so no step could read a file by its URI. Declare a store for the prefix with its one rule.`,
-      );
     const { store } = await stores.open(place.declaration);
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LIST_MS)]);
     const files = new Map(

@@ -137,13 +137,15 @@ class ByteKills {
     const label = `${victim} at ${met === null ? "rest" : transferOf(met)}`;
     this.#kills[label] = (this.#kills[label] ?? 0) + 1;
     if (victim === "store") return this.#killStore();
+    const isDiskLost = victim === "worker" && draw(seed, kill, "removal") % 2 === 0;
+    // A disk is not lost below an attempt that has just found its checkpoint there.
+    if (victim === "control plane" || isDiskLost) await endLife(life);
     if (victim === "worker") this.#killWorker();
-    if (victim === "worker" && draw(seed, kill, "removal") % 2 === 0) {
+    if (isDiskLost) {
       rmSync(path.join(this.#home, "checkpoints"), { recursive: true, force: true });
       this.#removals++;
     }
-    if (victim !== "control plane") return;
-    await endLife(life);
+    if (victim !== "control plane" && !isDiskLost) return;
     await this.#look((await this.#start()).client);
   }
 

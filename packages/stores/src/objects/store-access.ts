@@ -11,6 +11,8 @@ export interface ReadAccess {
   readonly rule?: string | undefined;
   /** True: only names are read, so the rule of the bytes does not count. Absent: false. */
   readonly isList?: boolean;
+  /** True: the work wrote the bytes itself, so it may read them whatever their store admits. Absent: false. */
+  readonly isOwn?: boolean;
   /** `null`: the bytes are named by their URI. */
   readonly version: (UploadOwner & { readonly rule?: string | undefined }) | null;
 }
@@ -37,7 +39,7 @@ export function readingRefusal(places: readonly PlaceDeclaration[], uri: string,
 function storeRefusal(
   store: PlaceDeclaration,
   uri: string,
-  { team, rule, version, isList = false }: ReadAccess,
+  { team, rule, version, isList = false, isOwn = false }: ReadAccess,
 ): string | null {
   if (!mayRead(store, team))
     return `The store ${store.name} is not open to the team ${team}. Ask an administrator to add the team to readers of the store.`;
@@ -45,7 +47,7 @@ function storeRefusal(
   if (isUploaded(key) && (version === null || !isUploadOf(key, version)))
     return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
   // Bytes without a rule of their own have those of their store.
-  if (isList || version?.rule !== undefined || store.rules.length === 0) return null;
+  if (isList || isOwn || version?.rule !== undefined || store.rules.length === 0) return null;
   if (rule !== undefined && store.rules.includes(rule)) {
     if (store.rules.length === 1) return null;
     return `The store ${store.name} has data with the rules ${store.rules.join(", ")}, and a URI does not say which one its bytes have. Register them with their rule and name the version, or declare a store for the part that has the rule ${rule}.`;

@@ -15,7 +15,7 @@ import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
 import type { ReadingRules } from "../../job-protocol/input-rules.ts";
-import { refuseInputs, refuseUploads } from "../../job-protocol/input-rules.ts";
+import { refuseInputs } from "../../job-protocol/input-rules.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
@@ -106,7 +106,6 @@ export class PodLauncher {
           if (isAdopted(effect)) await this.#adopted.record(files, effect, this.#nodesOf(effect));
           else {
             refuseInputs(effect, this.#setup.stores);
-            refuseUploads(effect);
             await this.#recordLaunch(files, effect);
           }
         }

@@ -10,7 +10,7 @@ import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
 import type { ReadingRules } from "../../job-protocol/input-rules.ts";
-import { refuseInputs, refuseUploads } from "../../job-protocol/input-rules.ts";
+import { refuseInputs } from "../../job-protocol/input-rules.ts";
 import { StagingFailure } from "../../job-protocol/input-staging.ts";
 import type { InputStaging } from "../../job-protocol/input-staging.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
@@ -114,7 +114,6 @@ export class JobLauncher {
   /** The launch with paths in the shared directory in the places of URIs. Throws a `StagingFailure` or a `RefusedGang`. */
   async #stage(effect: LaunchGang, name: string): Promise<LaunchGang> {
     const { staging, stores } = this.#setup;
-    refuseUploads(effect);
     if (staging !== undefined) return (await staging.stage(effect, name)).launch;
     refuseInputs(effect, stores);
     return effect;
