@@ -19,7 +19,7 @@ export const adviceQuery = z.strictObject({
 
 const cost = { nodes: count, microUsdPerHour: count.meta({ description: "0: the pool has no price." }) };
 
-export const advisedOrder = z
+const advisedOrder = z
   .object({
     pool: z.string(),
     ...cost,
