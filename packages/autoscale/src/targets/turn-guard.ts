@@ -1,8 +1,8 @@
 /**
- * Bounds the turns of an endpoint: its number falls no sooner than ten minutes after it turned upwards, or when the rate of a minute has
- * fallen since by more than the noise of independent requests, in steps of a quarter, and rises within ten minutes of a fall only if the rate has risen since, by more than the noise of independent requests.
- * So at constant load the direction turns at most once in ten minutes. A fall that made most requests late doubles the time
- * to the next one.
+ * Bounds the turns of an endpoint. Its number falls in steps of a quarter, and after a rise only when ten minutes have passed
+ * or the rate of a minute has fallen since; it rises within ten minutes of a fall only if the rate has risen since. Both by
+ * more than the noise of independent requests, so that the direction turns at most once in ten minutes at constant load. A
+ * fall that made most requests late doubles the time to the next one.
  */
 const TURN_MS = 600_000;
 const HOLD_MAX_MS = 8 * TURN_MS;
@@ -13,6 +13,8 @@ const AFTER_MS = 15_000;
 const BEFORE_MS = 60_000;
 const RISE = 1.15;
 const DEVIATIONS = 3;
+/** The highest rate of some minutes exceeds their mean by noise alone, and is compared every few seconds. */
+const FALL_DEVIATIONS = 5;
 
 export class TurnGuard {
   #samples: { readonly atMs: number; readonly rate: number }[] = [];
@@ -65,7 +67,7 @@ export class TurnGuard {
     if (this.#holdMs > TURN_MS) return false;
     const now = this.#mean(nowMs, BEFORE_MS);
     const noise = Math.sqrt((this.#rateAtRise + now) / (BEFORE_MS / 1000));
-    return RISE * now < this.#rateAtRise && this.#rateAtRise - now > DEVIATIONS * noise;
+    return RISE * now < this.#rateAtRise && this.#rateAtRise - now > FALL_DEVIATIONS * noise;
   }
 
   #isRisen(nowMs: number): boolean {

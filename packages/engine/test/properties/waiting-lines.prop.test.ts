@@ -87,10 +87,10 @@ describe("lines of waiting buckets", () => {
           ruledOutCount += compareEligibility(inner, nowMs);
         }
       }),
-      runsOf(300),
+      runsOf(600),
     );
     // Too few orders would make this comparison vacuous.
-    const { least } = sliceOf({ size: 300 });
+    const { least } = sliceOf({ size: 600 });
     expect(sortedCount).toBeGreaterThanOrEqual(least(30));
     expect(ruledOutCount).toBeGreaterThanOrEqual(least(30));
   });

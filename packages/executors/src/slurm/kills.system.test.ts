@@ -98,7 +98,11 @@ describe.skipIf(missing !== null)("a control plane over a Slurm cluster", () => 
     expect(await plane.ended(id, JOB_TIMEOUT_MS)).toBe("succeeded");
     const lines = marks("array");
     expect(new Set(lines).size, lines.join(", ")).toBe(lines.length);
-    expect(ended(), lines.join(", ")).toBe(48);
+    // A job that Slurm forgets can end between the last line of a task and its record: only such a task runs again.
+    const tasks = lines.filter((line) => line.startsWith("end")).map((line) => line.split(".")[1]);
+    expect(new Set(tasks).size, lines.join(", ")).toBe(48);
+    const again = lines.filter((line) => /^start \S+\.2$/.test(line)).length;
+    expect(ended() - 48, lines.join(", ")).toBeLessThanOrEqual(again);
     const jobs = (await cluster.call("squeue", "--noheader", "--all", "--states=all", "--format=%j")).split("\n");
     expect(jobs.filter((name) => name.includes(`-${id}.`)).length).toBeLessThan(28);
   });
