@@ -1,8 +1,9 @@
 /**
- * Ingestion of exporters at full rate by a whole control plane: 2,048 nodes with eight accelerators and 40 metrics, read every 15 s, and an
- * attempt on each node that reports its progress. Measures the processor time of the process and the delay of its event loop. A second part folds generated hours of some accelerators and
- * measures processor time, bytes on disk for each sample, and the time of a query over 24 hours. Options: `--seconds N` (60), `--nodes N`
- * (2048), `--hours N` (2), `--accelerators N` (64) of the second part.
+ * Ingestion of exporters at full rate by a whole control plane: 2,048 nodes with eight accelerators and 40 metrics, read every
+ * 15 s, and an attempt on each node that reports its progress. Measures the processor time of the process and the delay of its
+ * event loop. A second part folds generated hours of some accelerators and measures processor time, bytes on disk for each
+ * sample, and the time of a query over 24 hours. Options: `--seconds N` (60), `--nodes N` (2048), `--hours N` (2),
+ * `--accelerators N` (64) of the second part.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,9 +1,9 @@
 /**
- * The interval of the next reading of a link, from its last readings. A rate that drifts is near the last reading, so the interval
- * lies around a level between the median and that reading: by the rank correlation of successive readings (Spearman's, corrected for its bias of
- * small samples, Kendall 1954), if it is larger than chance. The quantiles are those of the readings over their levels. How much of them the
- * interval leaves out follows from how often it would have missed before (adaptive conformal inference, Gibbs and Candès 2021).
- * Only sums and ratios: logarithms differ between JavaScript engines in their last bits.
+ * The interval of the next reading of a link, from its last readings. A rate that drifts is near the last reading, so the
+ * interval lies around a level between the median and that reading, by the rank correlation of successive readings (Spearman's,
+ * corrected for its bias of small samples, Kendall 1954) if it is larger than chance. The quantiles are those of the readings
+ * over their levels; which ones, follows from how often the interval would have missed before (adaptive conformal inference,
+ * Gibbs and Candès 2021). Only sums and ratios: logarithms differ between JavaScript engines in their last bits.
  */
 export interface RateInterval {
   readonly low: number;

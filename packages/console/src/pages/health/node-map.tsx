@@ -29,7 +29,7 @@ export function NodeMap({ set }: { readonly set: HealthSummary["sets"][number] }
     const places = cells.split("").flatMap((letter, index) => (letter === each.letter ? index : []));
     return places.length === 0 ? [] : [{ ...each, places }];
   });
-  const of = nodesPerCell === 1 ? "" : `, each of ${plural(nodesPerCell, "node")} with the state of the worst`;
+  const of = nodesPerCell === 1 ? "" : `, each for ${plural(nodesPerCell, "node")} with the state of the worst`;
   const summary = present.map(({ name, places }) => `${grouped(places.length)} ${name}`).join(", ");
   return (
     <figure className="px-4 pb-3">
@@ -52,7 +52,9 @@ export function NodeMap({ set }: { readonly set: HealthSummary["sets"][number] }
             {`${name} ${grouped(places.length)}`}
           </span>
         ))}
-        {nodesPerCell === 1 ? null : <span>{`a cell is ${plural(nodesPerCell, "node")}, the worst one`}</span>}
+        {nodesPerCell === 1 ? null : (
+          <span>{`each cell stands for ${plural(nodesPerCell, "node")} and has the state of the worst`}</span>
+        )}
       </figcaption>
     </figure>
   );

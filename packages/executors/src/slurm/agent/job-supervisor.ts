@@ -1,7 +1,8 @@
 /**
  * Process of the batch script, on the first node of a job. It claims the attempt by exclusive create, so that of several jobs of an
  * attempt exactly one runs, however often Slurm lost or repeated the submission. It starts a supervisor on each node and records
- * the end of the gang. The job of a short task then takes further tasks of its array (`next-attempt.ts`). Arguments: the shared directory, the name of the attempt, `KillWait` in ms.
+ * the end of the gang. The job of a short task then takes further tasks of its array (`next-attempt.ts`). Arguments: the shared
+ * directory, the name of the attempt, `KillWait` in ms.
  */
 import { readFileSync, unlinkSync } from "node:fs";
 import type { AttemptKey } from "../../job-protocol/attempt-files.ts";

@@ -2,12 +2,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { attemptId, workloadId } from "@headroom/model";
+import { workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { canTakeNext, nextAttempt } from "../agent/next-attempt.ts";
+import { launchRecord } from "../testing/launch-record.ts";
 import { ReusableJobs } from "./reusable-jobs.ts";
 
 let root: string;
@@ -17,16 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 const launch: LaunchRecord = {
-  attemptId: attemptId("w1.1"),
-  workloadId: workloadId("w1"),
-  sequence: 1,
-  bootId: "",
-  run: "true",
-  workingDir: "/",
-  checkpointDir: "/",
-  graceTimeoutMs: 5_000,
-  log: { fileMaxBytes: 1_024, filesKept: 2 },
-  environments: [{}],
+  ...launchRecord,
   parts: [{ node: "n1", ranks: [0], amounts: { accelerators: 1, cores: 1, memoryMib: 1 } }],
   reuse: { waitMs: 60_000, untilMs: 60_000, attemptMs: 10_000, account: null },
 };

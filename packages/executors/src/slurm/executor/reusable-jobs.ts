@@ -3,15 +3,13 @@
  * costs less in such a job than in a new one: no submission, no decision of Slurm, no start of a supervisor. Nothing depends on this
  * list: an attempt that no job claims is submitted later.
  */
-import type { LaunchGang } from "@headroom/model";
-import { taskCountOf } from "@headroom/model";
+import { taskCountOf, type LaunchGang } from "@headroom/model";
 import { endedWellWithin } from "../agent/next-attempt.ts";
 import type { SlurmSettings } from "../settings.ts";
-import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { runAsOf } from "./job-owners.ts";
 import type { NodeShare } from "./submission.ts";
 import { accountName } from "./submitters.ts";
-import { isMissing } from "../../job-protocol/attempt-files.ts";
+import { isMissing, type AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { JobReuse, LaunchRecord, NextRecord } from "../../job-protocol/attempt-records.ts";
 import { partsOf } from "../../job-protocol/attempt-parts.ts";
 

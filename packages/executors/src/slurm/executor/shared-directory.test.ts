@@ -11,15 +11,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { attemptId, workloadId } from "@headroom/model";
+import { attemptId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ExecutorInput } from "../../executor.ts";
-import type { LaunchRecord, RecordName, Records } from "../../job-protocol/attempt-records.ts";
+import type { RecordName, Records } from "../../job-protocol/attempt-records.ts";
 import { AttemptFiles, UnreadableRecord } from "../../job-protocol/attempt-files.ts";
 import { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestedGraceMs } from "../agent/part-supervisor.ts";
 import { slurmSettings } from "../settings.ts";
 import { createSlurmExecutor } from "../slurm-executor.ts";
+import { launchRecord } from "../testing/launch-record.ts";
 import { secretFileOf, writeSecret } from "./secret-file.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 
@@ -32,25 +33,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const launch: LaunchRecord = {
-  attemptId: attemptId("w1.1"),
-  workloadId: workloadId("w1"),
-  sequence: 1,
-  bootId: "",
-  run: "true",
-  workingDir: "/",
-  checkpointDir: "/",
-  graceTimeoutMs: 5_000,
-  log: { fileMaxBytes: 1_024, filesKept: 2 },
-  environments: [{}],
-};
-
 const store = (): AttemptStore => new AttemptStore(shared, () => undefined, path.join(root, "key"));
 
 function recorded(): AttemptFiles {
   const files = store().files("w1.1");
   mkdirSync(files.recordsDir);
-  files.create("launch.json", launch);
+  files.create("launch.json", launchRecord);
   return files;
 }
 
@@ -59,11 +47,11 @@ describe("records that jobs of the same user write", () => {
     const files = recorded();
     for (const name of ["exit.json", "fence.json", "failure.json", "stop.json"])
       writeFileSync(path.join(files.recordsDir, name), "{}");
-    expect(requestedGraceMs(files, launch)).toBeNull();
+    expect(requestedGraceMs(files, launchRecord)).toBeNull();
     files.create("failure.json", { part: 0 });
-    expect(requestedGraceMs(files, launch)).toBe(5_000);
+    expect(requestedGraceMs(files, launchRecord)).toBe(5_000);
     files.create("exit.json", { kind: "lost", endedAtMs: 1, detail: "" });
-    expect(requestedGraceMs(files, launch)).toBe(0);
+    expect(requestedGraceMs(files, launchRecord)).toBe(0);
   });
 
   it("lead the secret to no other file through a link", () => {
