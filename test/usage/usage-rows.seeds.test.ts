@@ -4,6 +4,7 @@ import { readEvents } from "../../packages/engine/src/index.ts";
 import { runSeed } from "../../packages/sim/test/seeds/run-seed.ts";
 import { clipRow, isWithin, milliMsOf, UsageFold } from "../../packages/usage/src/index.ts";
 import type { UsageRow } from "../../packages/usage/src/index.ts";
+import { causeDifference } from "../../packages/usage/src/testing/cause-check.ts";
 import { recountHeld } from "../../packages/usage/src/testing/held-recount.ts";
 
 const first = Number(process.env["HEADROOM_SEED"] ?? 1);
@@ -23,6 +24,7 @@ describe("usage rows of random worlds", () => {
       byTeam,
     );
     expect(sum(rows)).toBe(capacity);
+    expect(causeDifference(rows, { seed, endMs, byTeam })).toBeNull();
     for (const [team, { days = [] }] of engine.state.accounts) {
       const within = rows.filter((row) => row.team !== "" && isWithin(row.team, team, fold.parents));
       // The counts by day are closed, and do not depend on when the budget was declared or renewed.

@@ -7,6 +7,7 @@ import type { ExecAccepted, ExecInput, ExecOutput, ExecRequestInput, ExecStarted
 import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { FindingList } from "./finding.ts";
 import type { CapacityHistory } from "./capacity-history.ts";
+import type { CauseHours, CauseHoursParameters } from "./cause-hours.ts";
 import type { Costs, CostsParameters } from "./cost.ts";
 import type { Offers, OffersParameters } from "./offers.ts";
 import type { AdviceParameters, OrderAdvice } from "./order-advice.ts";
@@ -425,6 +426,8 @@ export interface HeadroomClient {
   size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
   /** Costs by period and group, of the teams that the reader may see. */
   costs(query?: CostsParameters, options?: CallOptions): Promise<Costs>;
+  /** Allocated accelerator time by cause, of the teams that the reader may see. */
+  causeHours(query?: CauseHoursParameters, options?: CallOptions): Promise<CauseHours>;
   /** Offers of the price feeds by the price of a useful hour. */
   offers(query?: OffersParameters, options?: CallOptions): Promise<Offers>;
   /** Simulates the loss of failure domains from the live state on. */

@@ -44,7 +44,7 @@ function remediationCalls(http: Http): Pick<HeadroomClient, RemediationCalls> {
   };
 }
 
-type PlanningCalls = RemediationCalls | DrillCalls | "size" | "costs" | "offers" | "plan" | "storePlan";
+type PlanningCalls = RemediationCalls | DrillCalls | "size" | "costs" | "causeHours" | "offers" | "plan" | "storePlan";
 
 function planningCalls(http: Http): Pick<HeadroomClient, PlanningCalls> {
   const o = operations;
@@ -53,6 +53,7 @@ function planningCalls(http: Http): Pick<HeadroomClient, PlanningCalls> {
     ...remediationCalls(http),
     size: (body, options) => http.call(o.size, { body, options }),
     costs: (query, options) => http.call(o.costs, { query: { ...query }, options }),
+    causeHours: (query, options) => http.call(o.causeHours, { query: { ...query }, options }),
     offers: (query, options) => http.call(o.offers, { query: { ...query }, options }),
     plan: (options) => http.call(o.plan, { options }),
     storePlan: (body, { dryRun, ...options } = {}) => http.call(o.storePlan, { query: { dryRun }, body, options }),

@@ -18,6 +18,7 @@ export * from "./endpoint-trial.ts";
 export * from "./overflow.ts";
 export * from "./rollout.ts";
 export * from "./capacity-history.ts";
+export * from "./cause-hours.ts";
 export * from "./cost.ts";
 export { ADVISED_NODES_DEFAULT, adviceQuery } from "./order-advice.ts";
 export type { AdviceParameters, AdviceQuery, OrderAdvice } from "./order-advice.ts";

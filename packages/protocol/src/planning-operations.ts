@@ -1,5 +1,6 @@
 /** Operations that answer questions about capacity ahead of time. They are rows of the table in `operations.ts`. */
 import { z } from "zod";
+import { causeHoursOperation } from "./cause-hours.ts";
 import { costs, costsQuery } from "./cost.ts";
 import { offerOperations } from "./offers.ts";
 import { operation } from "./operation.ts";
@@ -31,6 +32,7 @@ export const planningOperations = {
       problems: ["overloaded", "tookTooLong"],
     },
   ),
+  causeHours: causeHoursOperation,
   ...offerOperations,
   plan: operation("GET /v1/plan", "The stored capacity plan: what runs out when, orders, cost", storedPlan, {
     permission: "plan.read",

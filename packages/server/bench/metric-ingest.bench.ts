@@ -3,7 +3,7 @@
  * 15 s, and an attempt on each node that reports its progress. Measures the processor time of the process and the delay of its
  * event loop. A second part folds generated hours of some accelerators and measures processor time, bytes on disk for each
  * sample, and the time of a query over 24 hours. Options: `--seconds N` (60), `--nodes N` (2048), `--hours N` (2),
- * `--accelerators N` (64) of the second part.
+ * `--accelerators N` (64) of the second part. Long runs write the figures of each minute to standard error, as JSON lines.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createHttpClient } from "@headroom/protocol";
-import type { MetricTarget } from "@headroom/protocol";
+import type { HeadroomClient, MetricTarget } from "@headroom/protocol";
 import { acceleratorSubject } from "@headroom/views";
 import { TelemetryDatabase } from "../src/telemetry/telemetry-database.ts";
 import { startControlPlane } from "../src/server.ts";
@@ -95,10 +95,59 @@ async function readFleet() {
   const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   delay.enable();
   const [before, began] = [process.cpuUsage(), performance.now()];
-  await sleep(seconds * 1_000);
+  let lateMax = 0;
+  while (performance.now() - began < seconds * 1_000) {
+    lateMax = Math.max(
+      lateMax,
+      await minuteOf(client, Math.min(60_000, seconds * 1_000 - (performance.now() - began))),
+    );
+  }
   const used = cpuMs(before);
   const elapsedMs = performance.now() - began;
   delay.disable();
+  const { up, late, perRound } = await targetsOf(client);
+  exporters.disconnect();
+  const rssMib = Math.round(process.memoryUsage.rss() / 2 ** 20);
+  await plane.close();
+  return {
+    seconds: Math.round(elapsedMs / 1_000),
+    targetsUp: up,
+    targetsLate: Math.max(late, lateMax),
+    samplesPerSecond: Math.round(perRound / EVERY_S),
+    cores: used / elapsedMs,
+    loopDelayP99Ms: delay.percentile(99) / 1e6 - LOOP_SAMPLE_MS,
+    loopDelayMaxMs: delay.max / 1e6 - LOOP_SAMPLE_MS,
+    rssMib,
+  };
+}
+
+/** Waits a minute and writes its figures. Returns the number of targets that were late at its end. */
+async function minuteOf(client: HeadroomClient, durationMs: number): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  delay.enable();
+  const [before, began] = [process.cpuUsage(), performance.now()];
+  await sleep(durationMs);
+  delay.disable();
+  const cores = cpuMs(before) / (performance.now() - began);
+  const { up, late, perRound } = await targetsOf(client);
+  const file = path.join(home, "telemetry.db");
+  const figures = {
+    at: new Date().toISOString(),
+    targetsUp: up,
+    targetsLate: late,
+    samplesPerSecond: Math.round(perRound / EVERY_S),
+    cores: Number(cores.toFixed(3)),
+    loopDelayP99Ms: Number((delay.percentile(99) / 1e6 - LOOP_SAMPLE_MS).toFixed(2)),
+    loopDelayMaxMs: Number((delay.max / 1e6 - LOOP_SAMPLE_MS).toFixed(1)),
+    rssMib: Math.round(process.memoryUsage.rss() / 2 ** 20),
+    telemetryMib: Math.round((statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 2 ** 20),
+  };
+  if (seconds > 60) process.stderr.write(`${JSON.stringify(figures)}\n`);
+  return late;
+}
+
+/** How many targets are read, how many of all are late by an interval, and how many values one round reads. */
+async function targetsOf(client: HeadroomClient): Promise<{ up: number; late: number; perRound: number }> {
   const states: MetricTarget[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await client.metricTargets({ limit: TARGETS_A_PAGE, ...(cursor === undefined ? {} : { cursor }) });
@@ -107,19 +156,7 @@ async function readFleet() {
   }
   const up = states.filter(({ state }) => state === "up");
   const late = states.filter(({ readAtMs }) => (readAtMs ?? 0) < Date.now() - 2 * EVERY_S * 1_000).length;
-  const perRound = up.reduce((sum, { values }) => sum + values, 0);
-  exporters.disconnect();
-  const rssMib = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  await plane.close();
-  return {
-    targetsUp: up.length,
-    targetsLate: late,
-    samplesPerSecond: Math.round(perRound / EVERY_S),
-    cores: used / elapsedMs,
-    loopDelayP99Ms: delay.percentile(99) / 1e6 - LOOP_SAMPLE_MS,
-    loopDelayMaxMs: delay.max / 1e6 - LOOP_SAMPLE_MS,
-    rssMib,
-  };
+  return { up: up.length, late, perRound: up.reduce((sum, { values }) => sum + values, 0) };
 }
 
 /** Folds generated hours of some accelerators into a store of their own, flushed like a live one. */

@@ -57,6 +57,16 @@ export { offersAnswer, type NamedRow, type NamedTco, type OffersAnswer } from ".
 export { usefulHour, type OfferConditions, type UsefulHour } from "./feeds/useful-hour.ts";
 export { breakEven, costOf, sensitivities, tcoDocument, type OwnedOption, type TcoDocument } from "./tco/tco.ts";
 export { costAnomalies, costFields, CostReport, type CostField, type CostTotal } from "./report/cost-report.ts";
+export {
+  CauseTotals,
+  HOUR_CAUSES,
+  type CauseGroup,
+  type CauseHours,
+  type CauseLine,
+  type HourCause,
+  type UsedShares,
+} from "./report/cause-hours.ts";
+export { causeAnswer, thousandthsText, type CauseAnswer } from "./report/cause-answer.ts";
 export { costAnswer, type CostAnswer, type CostQuestion } from "./report/cost-answer.ts";
 export { costChanges, type CostChanges } from "./report/cost-changes.ts";
 export { QuarterFold } from "./review/quarter-facts.ts";

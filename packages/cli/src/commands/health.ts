@@ -3,6 +3,7 @@ import { defineCommand, jsonOption } from "../command.ts";
 import type { HealthFindingsOptions } from "../health/run-health-findings.ts";
 import type { HealthPolicyOptions } from "../health/run-health-policy.ts";
 import type { HealthFleetOptions } from "../health/run-health-fleet.ts";
+import type { HealthHoursOptions } from "../health/run-health-hours.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
 import type { HealthSlowOptions } from "../health/run-health-slow.ts";
 import type { HealthSparesOptions } from "../health/run-health-spares.ts";
@@ -77,6 +78,31 @@ const fleetCommand = defineCommand<HealthFleetOptions>({
   },
 });
 
+const hoursCommand = defineCommand<HealthHoursOptions>({
+  name: "hours",
+  summary: "Show allocated accelerator-hours by cause: compute, communication, I/O, idle, failure, restart, waiting",
+  details: `By default the last seven days. The causes of a line add up to its allocated time exactly. Used time is divided by the parts of
+a step that attempts report (computeSeconds, networkSeconds, storageSeconds); without them it is "unmeasured".
+
+Examples:
+  headroom health hours --group team
+  headroom health hours --since 2026-11-01 --until 2026-12-01 --json`,
+  options: [
+    {
+      flags: "--group <field>",
+      description: "team, pool, acceleratorType, workload or workloadKind (default: one line)",
+    },
+    { flags: "--since <instant>", description: "day (UTC) such as 2026-11-01, or instant (default: seven days ago)" },
+    { flags: "--until <instant>", description: "day (UTC) or instant (default: now)" },
+    { flags: "--csv", description: "print CSV" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runHealthHours } = await import("../health/run-health-hours.ts");
+    return runHealthHours(context, options);
+  },
+});
+
 const findingsCommand = defineCommand<HealthFindingsOptions>({
   name: "findings",
   summary: "List what a change of the fleet answers: faulty and unsound nodes, stalled work, spares, walltimes",
@@ -122,7 +148,7 @@ export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
   summary: "Ask whether the control plane takes commands; find faults and slow nodes, size spares",
   details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
-  commands: [fleetCommand, findingsCommand, policyCommand, readCommand, slowCommand, sparesCommand],
+  commands: [fleetCommand, hoursCommand, findingsCommand, policyCommand, readCommand, slowCommand, sparesCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");

@@ -179,6 +179,14 @@ export const pipelineStepsQuery = (client: HeadroomClient, id: string) =>
     refetchInterval: CHANGES_EVERY_MS,
   });
 
+/** Accelerator-hours of the last seven days by cause. Each answer folds the journal. */
+export const causeHoursQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "hours"],
+    queryFn: ({ signal }) => client.causeHours({ group: "team" }, { signal }),
+    refetchInterval: COSTS_EVERY_MS,
+  });
+
 export const fleetHealthQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["health", "fleet"],

@@ -35,6 +35,7 @@ import { executorClient } from "./executor-client.ts";
 import { storeClient } from "./store-client.ts";
 import { tokenClient } from "./token-client.ts";
 import { incidentCommands, incidentReading } from "./incident-client.ts";
+import type { IncidentReading } from "./incident-client.ts";
 import { qualificationClient } from "./qualification-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
@@ -50,7 +51,8 @@ const fleetReading = (world: DemoWorld) => {
     const { engine, nowMs } = world;
     return answerDrill({ engine, sequence: engine.state.sequence, nowMs }, request);
   };
-  return { ...orderReading(world), ...incidentReading(world), series, costs, offers, forecastDrill };
+  const causeHours: HeadroomClient["causeHours"] = async (query = {}) => world.costs.hours(query, world.nowMs);
+  return { ...orderReading(world), ...incidentReading(world), series, costs, causeHours, offers, forecastDrill };
 };
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
@@ -175,10 +177,8 @@ type Reading = Pick<
   | "listCapacityOrders"
   | "getCapacityOrder"
   | "adviseOrders"
-  | "listIncidents"
-  | "getIncident"
-  | "fleetHealth"
-  | "listFindings"
+  | keyof IncidentReading
+  | "causeHours"
   | keyof ProposalReading
   | keyof PipelineReading
   | "listArtifacts"

@@ -418,6 +418,8 @@ export const handlers: Handlers = {
   size: ({ sizing, measuredRuns }, { body }) => sizing.answer(measuredRuns.corrected(body)),
   costs: async ({ costs, driver }, { query, principal }, gone) =>
     costs.ask(query, await driver.read(({ state }) => readableTeams(state, principal)), gone()),
+  causeHours: async ({ costs, driver }, { query, principal }, gone) =>
+    costs.hours(query, await driver.read(({ state }) => readableTeams(state, principal)), gone()),
   offers: ({ offers }, { query }, gone) => offers.ask(query, gone()),
   plan: ({ plan }) => plan.stored,
   storePlan: ({ plan }, { query: { dryRun = false }, body, actor }, gone) =>

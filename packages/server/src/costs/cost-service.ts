@@ -1,9 +1,9 @@
-/** Answers questions about costs. Each answer folds the whole journal on a thread, so the newest answers are kept for a while. */
+/** Answers questions about costs and hours by cause. Each answer folds the whole journal on a thread, so the newest answers are kept for a while. */
 import type { JournalAddress } from "@headroom/journal";
-import { COST_LINES_MAX, refuse } from "@headroom/protocol";
-import type { Costs, CostsQuery } from "@headroom/protocol";
+import { CAUSE_LINES_MAX, COST_LINES_MAX, refuse } from "@headroom/protocol";
+import type { CauseHours, CauseHoursQuery, Costs, CostsQuery } from "@headroom/protocol";
 import { OneAtATime } from "../threads/one-at-a-time.ts";
-import type { CostRequest, CostResult } from "./cost-thread.ts";
+import type { CauseRequest, CostRequest, CostResult } from "./cost-thread.ts";
 
 interface CostServiceOptions {
   readonly home: string;
@@ -13,9 +13,9 @@ interface CostServiceOptions {
   readonly keptMs?: number;
 }
 
-interface KeptCosts {
+interface RecentAnswer {
   readonly atMs: number;
-  readonly answer: Promise<Costs>;
+  readonly answer: Promise<unknown>;
 }
 
 const KEPT_MS = 30_000;
@@ -26,13 +26,14 @@ const WAITING_MAX = 4;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DAYS_DEFAULT = 30;
+const CAUSE_DAYS_DEFAULT = 7;
 /** Longest range: four years of days. */
 const RANGE_MS_MAX = 1_461 * DAY_MS;
 
 export class CostService {
   readonly #options: CostServiceOptions;
-  readonly #kept = new Map<string, KeptCosts>();
-  readonly #answers: OneAtATime<CostRequest, CostResult>;
+  readonly #kept = new Map<string, RecentAnswer>();
+  readonly #answers: OneAtATime<CostRequest | CauseRequest, CostResult>;
 
   constructor(options: CostServiceOptions) {
     this.#options = options;
@@ -48,13 +49,26 @@ export class CostService {
 
   /** `teams`: those that the reader may see; `null`: all. */
   ask(query: CostsQuery, teams: ReadonlySet<string> | null, gone: AbortSignal): Promise<Costs> {
+    return this.#keep(["costs", query], teams, (atMs) => this.#answer(query, teams, { atMs, gone }));
+  }
+
+  /** `teams`: as in `ask`. */
+  hours(query: CauseHoursQuery, teams: ReadonlySet<string> | null, gone: AbortSignal): Promise<CauseHours> {
+    return this.#keep(["hours", query], teams, (atMs) => this.#hours(query, teams, { atMs, gone }));
+  }
+
+  #keep<Answer>(
+    question: unknown,
+    teams: ReadonlySet<string> | null,
+    answerAt: (atMs: number) => Promise<Answer>,
+  ): Promise<Answer> {
     const { nowMs, keptMs = KEPT_MS } = this.#options;
     const atMs = nowMs();
     for (const [key, kept] of this.#kept) if (atMs - kept.atMs >= keptMs) this.#kept.delete(key);
-    const key = JSON.stringify([query, teams === null ? null : [...teams].toSorted()]);
+    const key = JSON.stringify([question, teams === null ? null : [...teams].toSorted()]);
     const known = this.#kept.get(key);
-    if (known !== undefined) return known.answer;
-    const answer = this.#answer(query, teams, { atMs, gone });
+    if (known !== undefined) return known.answer as Promise<Answer>;
+    const answer = answerAt(atMs);
     this.#kept.set(key, { atMs, answer });
     answer.catch(() => this.#kept.delete(key));
     const [oldest = key] = this.#kept.keys();
@@ -65,26 +79,21 @@ export class CostService {
   async #answer(
     { by, group, fromMs, toMs }: CostsQuery,
     teams: ReadonlySet<string> | null,
-    { atMs, gone }: { readonly atMs: number; readonly gone: AbortSignal },
+    { atMs, gone }: AskedAt,
   ): Promise<Costs> {
     const endMs = Math.ceil((toMs ?? atMs) / HOUR_MS) * HOUR_MS;
     const startMs = Math.floor((fromMs ?? Math.floor(endMs / DAY_MS - DAYS_DEFAULT) * DAY_MS) / HOUR_MS) * HOUR_MS;
-    if (startMs >= endMs || (fromMs ?? 0) >= (toMs ?? endMs))
-      throw refuse("invalidRequest", "fromMs must be before toMs.");
-    if (endMs - startMs > RANGE_MS_MAX) throw refuse("invalidRequest", "The range must not be longer than four years.");
+    checkRange({ fromMs: fromMs ?? startMs, toMs: toMs ?? endMs });
+    checkRange({ fromMs: startMs, toMs: endMs });
     const { home, journal } = this.#options;
     const range = { fromMs: startMs, toMs: endMs };
     const result = await this.#answers.call(
-      { home, journal, range, question: { by, group, teams }, nowMs: atMs },
+      { kind: "costs", home, journal, range, question: { by, group, teams }, nowMs: atMs },
       gone,
     );
-    if (result.kind === "failed") throw new Error(`costs could not be computed: ${result.message}`);
+    if (result.kind !== "answered") throw unanswered("costs", result);
     const { items, metered, ...rest } = result.answer;
-    if (items.length > COST_LINES_MAX)
-      throw refuse(
-        "invalidRequest",
-        `The answer has ${items.length} lines, more than ${COST_LINES_MAX}. Use longer periods, a shorter range or fewer fields.`,
-      );
+    checkLines(items.length, COST_LINES_MAX);
     return {
       ...rest,
       by,
@@ -97,7 +106,53 @@ export class CostService {
     };
   }
 
+  async #hours(
+    { group: field, fromMs, toMs }: CauseHoursQuery,
+    teams: ReadonlySet<string> | null,
+    { atMs, gone }: AskedAt,
+  ): Promise<CauseHours> {
+    const group = field ?? null;
+    const endMs = toMs ?? atMs;
+    const range = { fromMs: fromMs ?? endMs - CAUSE_DAYS_DEFAULT * DAY_MS, toMs: endMs };
+    checkRange(range);
+    const { home, journal } = this.#options;
+    const result = await this.#answers.call({ kind: "causes", home, journal, range, group, teams, nowMs: atMs }, gone);
+    if (result.kind !== "causes") throw unanswered("hours by cause", result);
+    const { answer, attempts, measuredAttempts, problems } = result;
+    checkLines(answer.items.length, CAUSE_LINES_MAX);
+    return {
+      ...range,
+      group,
+      ...answer,
+      attempts,
+      measuredAttempts,
+      problems: [...problems],
+      answeredAtMs: atMs,
+    };
+  }
+
   close(): Promise<void> {
     return this.#answers.close();
   }
 }
+
+interface AskedAt {
+  readonly atMs: number;
+  readonly gone: AbortSignal;
+}
+
+function checkRange({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): void {
+  if (fromMs >= toMs) throw refuse("invalidRequest", "fromMs must be before toMs.");
+  if (toMs - fromMs > RANGE_MS_MAX) throw refuse("invalidRequest", "The range must not be longer than four years.");
+}
+
+function checkLines(count: number, max: number): void {
+  if (count <= max) return;
+  throw refuse(
+    "invalidRequest",
+    `The answer has ${count} lines, more than ${max}. Use longer periods, a shorter range or fewer fields.`,
+  );
+}
+
+const unanswered = (name: string, result: CostResult): Error =>
+  new Error(`${name} could not be computed: ${result.kind === "failed" ? result.message : "another answer came"}`);

@@ -1,24 +1,28 @@
-/** Folds the journal to usage rows and bills them, outside the event loop of the control plane. */
+/** Folds the journal to usage rows, and bills them or counts them by cause, outside the event loop of the control plane. */
 import path from "node:path";
 import { parentPort } from "node:worker_threads";
 import { readEvents } from "@headroom/engine";
 import { openRecorded } from "@headroom/journal";
 import type { JournalAddress } from "@headroom/journal";
 import {
+  CauseTotals,
   GatewayUsage,
   HourlyRows,
   StoreFold,
   UsageFold,
+  causeAnswer,
   costAnswer,
   priceBook,
   withDeclaredPrices,
 } from "@headroom/usage";
-import type { BillingRange, CostAnswer, CostQuestion } from "@headroom/usage";
+import type { BillingRange, CauseAnswer, CauseGroup, CostAnswer, CostQuestion, UsageRow } from "@headroom/usage";
 import { readGatewayUsage } from "./gateway-usage-files.ts";
 import { openPowerReadings } from "../telemetry/power-readings.ts";
 import { readPriceFiles } from "./price-files.ts";
+import { readStepShares } from "./step-shares.ts";
 
 export interface CostRequest {
+  readonly kind: "costs";
   readonly home: string;
   readonly journal: JournalAddress;
   readonly range: BillingRange;
@@ -27,9 +31,53 @@ export interface CostRequest {
   readonly nowMs: number;
 }
 
+export interface CauseRequest {
+  readonly kind: "causes";
+  readonly home: string;
+  readonly journal: JournalAddress;
+  readonly range: BillingRange;
+  readonly group: CauseGroup | null;
+  /** Teams whose time is in the answer; `null`: all of them, and what nobody held. */
+  readonly teams: ReadonlySet<string> | null;
+  /** Work that runs is counted up to this time. */
+  readonly nowMs: number;
+}
+
 export type CostResult =
   | { readonly kind: "answered"; readonly answer: CostAnswer; readonly problems: readonly string[] }
+  | {
+      readonly kind: "causes";
+      readonly answer: CauseAnswer;
+      readonly attempts: number;
+      readonly measuredAttempts: number;
+      readonly problems: readonly string[];
+    }
   | { readonly kind: "failed"; readonly message: string };
+
+function causes({ home, journal: address, range, group, teams, nowMs }: CauseRequest): CostResult {
+  const journal = openRecorded(address);
+  const totals = new CauseTotals(range, group);
+  const fold = new UsageFold();
+  const add = (row: UsageRow): void => {
+    if (teams === null || (row.attemptId !== "" && teams.has(row.team))) totals.add(row);
+  };
+  try {
+    const head = journal.head();
+    for (const { text } of journal.groups(0, head.sequence)) for (const row of fold.fold(readEvents(text))) add(row);
+    for (const row of fold.openRows(Math.max(nowMs, head.atMs))) add(row);
+  } finally {
+    journal.close();
+  }
+  const attempts = totals.attempts();
+  const { byAttempt, problem } = readStepShares(home, attempts);
+  return {
+    kind: "causes",
+    answer: causeAnswer(totals.hours((attemptId) => byAttempt.get(attemptId) ?? null)),
+    attempts: attempts.length,
+    measuredAttempts: byAttempt.size,
+    problems: problem === null ? [] : [problem],
+  };
+}
 
 function answer({ home, journal: address, range, question, nowMs }: CostRequest): CostResult {
   const journal = openRecorded(address);
@@ -68,9 +116,9 @@ function answer({ home, journal: address, range, question, nowMs }: CostRequest)
   }
 }
 
-parentPort?.once("message", (request: CostRequest) => {
+parentPort?.once("message", (request: CostRequest | CauseRequest) => {
   try {
-    parentPort?.postMessage(answer(request));
+    parentPort?.postMessage(request.kind === "costs" ? answer(request) : causes(request));
   } catch (error) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     parentPort?.postMessage({ kind: "failed", message } satisfies CostResult);

@@ -3,6 +3,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { usedSharesOf } from "./step-shares.ts";
 
 let live: LiveControlPlane;
 const home = temporaryHome();
@@ -112,5 +113,38 @@ describe("GET /v1/costs", () => {
     await expect(live.client.costs({ fromMs: 10, toMs: 5 })).rejects.toMatchObject({ code: "invalidRequest" });
     await expect(live.client.costs({ fromMs: 0 })).rejects.toMatchObject({ code: "invalidRequest" });
     await expect(live.client.costs({ group: "planet" })).rejects.toMatchObject({ code: "invalidRequest" });
+  });
+});
+
+describe("GET /v1/health/hours", () => {
+  it("adds up to the allocated time exactly, and shows a member the own team alone", async () => {
+    const answer = await live.client.causeHours({ group: "team", ...since(1) });
+    const milli = (text: string): bigint => BigInt(Math.round(Number(text) * 1_000));
+    const [line] = answer.items;
+    expect(line?.group).toBe("default");
+    const sum = line?.causes.reduce((all, { acceleratorMs }) => all + milli(acceleratorMs), 0n);
+    expect(sum).toBe(milli(line?.allocated.acceleratorMs ?? "0"));
+    expect(line?.allocated.hours).toBeGreaterThan(4 / 3_600);
+    expect(answer.total.allocated).toEqual(line?.allocated);
+    expect(answer.unallocated.map(({ reason }) => reason)).toContain("free");
+    expect(answer).toMatchObject({ attempts: 1, measuredAttempts: 0, problems: [] });
+    const { secret } = await live.client.createToken({ name: "other2", user: "bo", role: "member", team: "other" });
+    const other = await live.request("/v1/health/hours", { headers: { authorization: `Bearer ${secret}` } });
+    expect(await other.json()).toMatchObject({ items: [], unallocated: [], total: { allocated: { hours: 0 } } });
+    await expect(live.client.causeHours({ fromMs: 10, toMs: 5 })).rejects.toMatchObject({ code: "invalidRequest" });
+  });
+});
+
+describe("shares of used time", () => {
+  const points = (metrics: Record<string, number>) =>
+    Array.from({ length: 12 }, (_, index) => ({ atMs: index * 10_000, step: index * 10, reports: 1, metrics }));
+
+  it("are the reported parts over the measured step, or the part without busy accelerators", () => {
+    const progress = points({ computeSeconds: 0.6, networkSeconds: 0.3, loss: 2 });
+    const busy = { atMs: 0, reports: 3, busyMilli: 750, busyAccelerators: 8, peakMemoryMib: null };
+    const idle = { ...busy, busyMilli: 0, busyAccelerators: 0 };
+    expect(usedSharesOf({ progress, utilization: [busy] })).toEqual({ compute: 0.6, communication: 0.3, io: 0 });
+    expect(usedSharesOf({ progress: points({ loss: 2 }), utilization: [busy, idle] })).toEqual({ idle: 0.25 });
+    expect(usedSharesOf({ progress: points({ loss: 2 }), utilization: [idle] })).toBeNull();
   });
 });

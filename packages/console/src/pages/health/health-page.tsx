@@ -13,6 +13,7 @@ import { Badge } from "../../parts/phase-badge.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 import { DriftPanel } from "./drift-panel.tsx";
+import { HoursPanel } from "./hours-panel.tsx";
 import { NodeMap } from "./node-map.tsx";
 
 /** Sets with a map; the table has all of them. */
@@ -46,6 +47,7 @@ export function HealthPage(): ReactElement {
             )}
             <DriftPanel />
             <SetTable sets={data.sets} />
+            <HoursPanel />
             {data.domains.length === 0 ? null : <DomainTable domains={data.domains} />}
           </div>
         </>
