@@ -58,13 +58,6 @@ export const causeHours = z
 export type CauseHours = z.output<typeof causeHours>;
 export type CauseHoursQuery = z.output<typeof causeHoursQuery>;
 
-/** Parameters of a question, as clients write them. */
-export interface CauseHoursParameters {
-  readonly group?: CauseHoursQuery["group"];
-  readonly fromMs?: number;
-  readonly toMs?: number;
-}
-
 export const causeHoursOperation = operation(
   "GET /v1/health/hours",
   "Allocated accelerator time by cause, by default of the last seven days: compute, communication, I/O, idle, failure, restart, waiting",

@@ -97,12 +97,4 @@ export const costs = z
 
 export type CostsQuery = z.output<typeof costsQuery>;
 
-/** Parameters of a question about costs, as clients write them. */
-export interface CostsParameters {
-  readonly by?: CostsQuery["by"];
-  /** Fields with commas, such as `team,state`. */
-  readonly group?: string;
-  readonly fromMs?: number;
-  readonly toMs?: number;
-}
 export type Costs = z.output<typeof costs>;

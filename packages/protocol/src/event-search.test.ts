@@ -10,7 +10,7 @@ const returned = (sequence: number, atMs: number): EventEnvelope => ({
 
 /** A journal in which the event at each sequence has the given time. */
 const journal = (times: readonly number[]) => ({
-  async *events({ from = 1 }: { from?: number | "next" } = {}): AsyncGenerator<EventEnvelope> {
+  async *events({ from = 1 }: { from?: number | "next" | undefined } = {}): AsyncGenerator<EventEnvelope> {
     for (let sequence = Number(from); sequence <= times.length; sequence++)
       yield returned(sequence, times[sequence - 1] ?? 0);
   },

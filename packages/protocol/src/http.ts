@@ -41,22 +41,26 @@ export interface HttpClientOptions {
   newIdempotencyKey?(): string;
 }
 
-type QueryValue = string | number | boolean | readonly string[] | null | undefined;
-type Query = Readonly<Record<string, QueryValue>>;
+type SentValue = string | number | boolean | readonly string[] | null | undefined;
+type SentQuery = Readonly<Record<string, SentValue>>;
 
 export interface Call {
   readonly params?: Readonly<Record<string, string>> | undefined;
-  readonly query?: Query | undefined;
+  readonly query?: SentQuery | undefined;
   readonly body?: unknown;
   readonly options?: (CallOptions & CommandOptions) | undefined;
 }
 
+/** The texts of a query's values, as the schema of the query reads them. Absent ones have none. */
+export function queryTexts(query: object): Record<string, string> {
+  const given = Object.entries(query as SentQuery).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
 function urlOf(operation: Operation, call: Call): string {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.params?.[name] ?? ""));
-  const pairs: string[] = [];
-  for (const [name, value] of Object.entries(call.query ?? {})) {
-    if (value !== undefined && value !== null) pairs.push(`${name}=${encodeURIComponent(String(value))}`);
-  }
+  const texts = Object.entries(queryTexts(call.query ?? {}));
+  const pairs = texts.map(([name, text]) => `${name}=${encodeURIComponent(text)}`);
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }
 

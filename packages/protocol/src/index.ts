@@ -21,8 +21,8 @@ export * from "./capacity-history.ts";
 export * from "./cause-hours.ts";
 export * from "./cost.ts";
 export { ADVISED_NODES_DEFAULT, adviceQuery } from "./order-advice.ts";
-export type { AdviceParameters, AdviceQuery, OrderAdvice } from "./order-advice.ts";
-export { offers, offersQuery, type Offers, type OffersParameters, type OffersQuery } from "./offers.ts";
+export type { AdviceQuery, OrderAdvice } from "./order-advice.ts";
+export { offers, offersQuery, type Offers, type OffersQuery } from "./offers.ts";
 export * from "./drill.ts";
 export * from "./remediation.ts";
 export * from "./series.ts";
@@ -39,7 +39,7 @@ export * from "./qualification.ts";
 export * from "./history.ts";
 export * from "./metrics.ts";
 export * from "./http-client.ts";
-export type { HttpClientOptions, HttpRequest, HttpResponse } from "./http.ts";
+export { queryTexts, type HttpClientOptions, type HttpRequest, type HttpResponse } from "./http.ts";
 export * from "./ndjson.ts";
 export * from "./openapi.ts";
 export * from "./operations.ts";
@@ -69,7 +69,6 @@ export type {
   MetricSourceRequestInput,
   MetricTarget,
   MetricTargetPage,
-  MetricTargetQuery,
 } from "./metric-source.ts";
 export type { Store, StoreCacheList, StoreList, StoreRemoved, StoreRequestInput, StoreDeclared } from "./store.ts";
 export * from "./team.ts";

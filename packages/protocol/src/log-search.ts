@@ -2,7 +2,7 @@
 import { count, instantMs, limits, names } from "@headroom/spec";
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
+import { pageQuery, queryBoolean, queryInteger, type PageAnswer } from "./page.ts";
 
 const TEXT_CHARS_MAX = 200;
 /** Lines before and after a match. */
@@ -83,6 +83,6 @@ export const logSearchOperations = {
 };
 
 export type LogMatch = z.output<typeof logMatch>;
-export type LogMatchPage = z.output<typeof logMatchPage>;
+export type LogMatchPage = PageAnswer<z.output<typeof logMatchPage>>;
 export type LogSearchQuery = z.output<typeof logSearchQuery>;
 export type LogNotSearched = z.output<typeof notSearched>;

@@ -118,4 +118,3 @@ export type MetricSourceDeclared = z.output<typeof metricSourceSet>;
 export type MetricSourceRemoved = z.output<typeof metricSourceRemoved>;
 export type MetricTarget = z.output<typeof metricTarget>;
 export type MetricTargetPage = z.output<typeof metricTargetPage>;
-export type MetricTargetQuery = Partial<z.output<typeof metricTargetQuery>>;

@@ -72,4 +72,3 @@ export const metricsQuery = pageQuery.extend({
 export const metricsPage = pageOf(attemptMetrics, "MetricsPage");
 
 export type AttemptMetrics = z.output<typeof attemptMetrics>;
-export type MetricsQuery = Partial<z.output<typeof metricsQuery>>;

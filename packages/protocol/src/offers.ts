@@ -150,16 +150,3 @@ export const offerOperations = {
 
 export type OffersQuery = z.output<typeof offersQuery>;
 export type Offers = z.output<typeof offers>;
-
-/** Parameters of a question about offers, as clients write them. */
-export interface OffersParameters {
-  readonly accelerator?: string | undefined;
-  readonly interruptionEveryHours?: number | undefined;
-  readonly checkpointS?: number | undefined;
-  readonly restartS?: number | undefined;
-  readonly egressUsd?: number | undefined;
-  readonly workHours?: number | undefined;
-  readonly accelerators?: number | undefined;
-  /** Measured speed by provider, such as `Alpha=0.95,Beta=1.1`. */
-  readonly speeds?: string | undefined;
-}

@@ -73,13 +73,20 @@ interface OperationShape {
   readonly problems?: readonly ProblemCode[];
 }
 
+type Route = `${HttpMethod} /${string}`;
+type MethodOf<R extends Route> = R extends `${infer Method extends HttpMethod} ${string}` ? Method : never;
+type PathOf<R extends Route> = R extends `${HttpMethod} ${infer Path}` ? Path : never;
+
 /** `route`: method and path. */
-export function operation<Response extends z.ZodType, Given extends OperationShape>(
-  route: `${HttpMethod} /${string}`,
+export function operation<const R extends Route, Response extends z.ZodType, const Given extends OperationShape>(
+  route: R,
   summary: string,
   response: Response,
   given: Given,
-): Operation & {
+): Omit<Operation, "method" | "path" | "stream" | "response" | "params" | "query" | "body"> & {
+  readonly method: MethodOf<R>;
+  readonly path: PathOf<R>;
+  readonly stream: Given extends { stream: true } ? true : false;
   readonly response: Response;
   readonly params: Given extends { params: infer P } ? P : typeof nothing;
   readonly query: Given extends { query: infer Q } ? Q : typeof nothing;
@@ -103,5 +110,5 @@ export function operation<Response extends z.ZodType, Given extends OperationSha
     bytes: given.bytes ?? false,
     problems: given.problems ?? [],
   };
-  return filled as ReturnType<typeof operation<Response, Given>>;
+  return filled as ReturnType<typeof operation<R, Response, Given>>;
 }

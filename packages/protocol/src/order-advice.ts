@@ -60,8 +60,3 @@ export const orderAdvice = z
 
 export type OrderAdvice = z.output<typeof orderAdvice>;
 export type AdviceQuery = z.output<typeof adviceQuery>;
-export interface AdviceParameters {
-  readonly pool?: string | undefined;
-  readonly workload?: string | undefined;
-  readonly nodes?: number | undefined;
-}

@@ -14,6 +14,11 @@ export interface Page<Item> {
   readonly nextCursor: string | null;
 }
 
+/** An answer by its schema, where the list of a page is read-only, so that nobody need copy the list that it returns. */
+export type PageAnswer<Value> = Value extends { items: (infer Item)[]; nextCursor: string | null }
+  ? Omit<Value, "items"> & { readonly items: readonly Item[] }
+  : Value;
+
 /** A page whose entries are `item`, named in the OpenAPI document. */
 export function pageOf<Item extends z.ZodType>(
   item: Item,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { count, instantMs, limits, names, pipeline } from "@headroom/spec";
 import { artifact } from "./attempt.ts";
-import { pageOf, pageQuery, queryBoolean } from "./page.ts";
+import { pageOf, pageQuery, queryBoolean, type PageAnswer } from "./page.ts";
 
 const stepPhases = [
   "waiting",
@@ -283,7 +283,7 @@ export type PipelineStepRun = z.output<typeof stepItem>;
 export type PipelineGraphStep = z.output<typeof graphStep>;
 export type PipelineItem = z.output<typeof pipelineItem>;
 export type PipelinePage = z.output<typeof pipelinePage>;
-export type PipelineStepPage = z.output<typeof pipelineStepPage>;
+export type PipelineStepPage = PageAnswer<z.output<typeof pipelineStepPage>>;
 export type PipelineRemoved = z.output<typeof pipelineRemoved>;
 export type PipelineRunPage = z.output<typeof pipelineRunPage>;
 export type PipelineRunRequest = z.input<typeof runRequest>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { prediction } from "./attempt.ts";
 import { orderPhase } from "./capacity-order.ts";
-import { pageOf } from "./page.ts";
+import { pageOf, type PageAnswer } from "./page.ts";
 import { workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The reason as a sentence." });
@@ -366,7 +366,7 @@ export type BlockedReason = z.output<typeof blockedReason>;
 export type Verdict = z.output<typeof verdict>;
 export type QueueEntry = z.output<typeof queueEntry>;
 export type HoldReason = z.output<typeof holdReason>;
-export type QueuePage = z.output<typeof queuePage>;
+export type QueuePage = PageAnswer<z.output<typeof queuePage>>;
 
 /** Whether the workload can never start while fleet, limits and budgets stay as they are, and no ordered nodes change that. */
 export const canNeverStart = (verdict: Verdict): boolean =>

@@ -13,7 +13,7 @@ import type {
 import { PAGE_ITEMS_DEFAULT, refuse } from "@headroom/protocol";
 import type {
   ArtifactChangeRequest,
-  ArtifactListing,
+  QueryFor,
   ArtifactPage,
   ArtifactRequest,
   ArtifactResource,
@@ -71,7 +71,7 @@ export function findArtifact({ artifacts }: Registry, text: string, readable: Re
 /** Artifacts of the reader's teams, in the order of their first version. The cursor is the position in the registry. */
 export function artifactList(
   state: Registry,
-  { kind, team, search, cursor, limit = PAGE_ITEMS_DEFAULT }: ArtifactListing,
+  { kind, team, search, cursor, limit = PAGE_ITEMS_DEFAULT }: QueryFor<"listArtifacts">,
   readable: ReadableTeams,
 ): ArtifactPage {
   const start = positionAfter(cursor);
@@ -93,7 +93,7 @@ function positionAfter(cursor: string | null | undefined): number {
 
 const isListed = (
   artifact: Artifact,
-  { kind, team, search }: Pick<ArtifactListing, "kind" | "team" | "search">,
+  { kind, team, search }: Pick<QueryFor<"listArtifacts">, "kind" | "team" | "search">,
   readable: ReadableTeams,
 ): boolean =>
   isReadable(readable, artifact.team) &&

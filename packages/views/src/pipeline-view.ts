@@ -17,9 +17,8 @@ import type {
   PipelinePage,
   PipelineRun,
   PipelineRunItem,
-  PipelineRunListing,
+  QueryFor,
   PipelineRunPage,
-  PipelineStepListing,
   PipelineStepPage,
   PipelineStepRun,
 } from "@headroom/protocol";
@@ -93,7 +92,7 @@ function ordinalOf(id: string): number | null {
  */
 export function pipelineRunList(
   { state }: Engine,
-  { cursor, limit = PAGE_ITEMS_DEFAULT, pipeline, phase }: PipelineRunListing,
+  { cursor, limit = PAGE_ITEMS_DEFAULT, pipeline, phase }: QueryFor<"listPipelineRuns">,
   readable: ReadableTeams = null,
 ): PipelineRunPage {
   const before = typeof cursor === "string" ? ordinalOf(cursor) : Number.POSITIVE_INFINITY;
@@ -164,7 +163,7 @@ const VERDICTS_SHOWN_MAX = 20;
 export function pipelineStepList(
   engine: Engine,
   id: string,
-  { cursor, limit = PAGE_ITEMS_DEFAULT, step, phase }: PipelineStepListing,
+  { cursor, limit = PAGE_ITEMS_DEFAULT, step, phase }: QueryFor<"listPipelineSteps">,
 ): PipelineStepPage | null {
   const run = engine.state.pipelineRuns.get(pipelineRunId(id));
   if (run === undefined) return null;

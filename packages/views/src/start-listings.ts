@@ -5,7 +5,7 @@
 import type { Engine } from "@headroom/engine";
 import type { WorkloadId } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
-import type { ExpectedStart, ExpectedStartQuery, Page } from "@headroom/protocol";
+import type { ExpectedStart, QueryFor, Page } from "@headroom/protocol";
 import { estimateView, type EstimatedStart, type StartEstimator } from "./forecast-view.ts";
 import type { ReadableTeams } from "./readable-teams.ts";
 import { matcher } from "./workload-list.ts";
@@ -33,7 +33,7 @@ export class StartListings {
   begin(
     engine: Engine,
     estimate: StartEstimator,
-    { team, limit, readable = null }: ExpectedStartQuery & { readonly readable?: ReadableTeams },
+    { team, limit, readable = null }: QueryFor<"expectedStarts"> & { readonly readable?: ReadableTeams },
   ): Page<ExpectedStart> {
     const isAsked = matcher(engine.state, { team }, readable);
     const starts = estimate(engine)

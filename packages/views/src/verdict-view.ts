@@ -21,7 +21,7 @@ import type {
   WorkloadId,
 } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import type { BlockedReason, HoldReason, QueueEntry, QueuePage, QueuePageQuery, Verdict } from "@headroom/protocol";
+import type { BlockedReason, HoldReason, QueueEntry, QueuePage, QueryFor, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
@@ -371,7 +371,7 @@ const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workl
  * Waiting work in queue order. The cursor is the id of the last workload shown. Its position stays known even after it
  * starts, so that a changing queue neither hides nor repeats entries.
  */
-export function queueView(engine: Engine, query: QueuePageQuery, readable: ReadableTeams = null): QueuePage {
+export function queueView(engine: Engine, query: QueryFor<"queue">, readable: ReadableTeams = null): QueuePage {
   const after = (query.cursor ?? null) as WorkloadId | null;
   const last = after === null ? null : engine.state.workloads.get(after);
   if (after !== null && (last == null || !isReadable(readable, last.spec.team))) throw refusedCursor(after);

@@ -131,7 +131,7 @@ describe("the story of a workload", () => {
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
     fleet.receive({ kind: "attemptExited", attemptId, exits: [] });
     const client = {
-      async *events({ from = 1 }: { readonly from?: number | "next" } = {}) {
+      async *events({ from = 1 }: { readonly from?: number | "next" | undefined } = {}) {
         for (let at = Number(from); at <= fleet.events.length; at++) {
           const event = fleet.events[at - 1];
           if (event !== undefined) yield eventEnvelope(at, event);

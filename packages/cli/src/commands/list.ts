@@ -1,4 +1,4 @@
-import type { HoldReason, QueueQuery, WorkloadQuery } from "@headroom/protocol";
+import type { HoldReason, QueryFor, WorkloadQuery } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
@@ -109,12 +109,16 @@ function listWaiting(context: CommandContext, client: HeadroomClient, { options,
   );
   if (others.length > 0)
     throw new CliError(`--waiting does not take ${others.map((name) => `--${name}`).join(" or ")}`, exitCode.usage);
-  const wanted: QueueQuery = { kind: oneOf("--kind", options.kind, kinds), team: options.team, search: options.search };
+  const wanted: QueryFor<"queue"> = {
+    kind: oneOf("--kind", options.kind, kinds),
+    team: options.team,
+    search: options.search,
+  };
   return listQueue(context, client, { wanted, limit, json: options.json === true });
 }
 
 interface QueueListing {
-  readonly wanted: QueueQuery;
+  readonly wanted: QueryFor<"queue">;
   readonly limit: number;
   readonly json: boolean;
 }

@@ -1,5 +1,5 @@
 /** `headroom health hours`: allocated accelerator-hours by cause. */
-import type { CauseHours, CauseHoursParameters } from "@headroom/protocol";
+import type { CauseHours, QueryFor } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { csvLines } from "../output/csv.ts";
@@ -15,7 +15,7 @@ export interface HealthHoursOptions {
   readonly json?: true;
 }
 
-type Group = NonNullable<CauseHoursParameters["group"]>;
+type Group = NonNullable<QueryFor<"causeHours">["group"]>;
 const groups: readonly Group[] = ["team", "pool", "acceleratorType", "workload", "workloadKind"];
 
 export async function runHealthHours(context: CommandContext, options: HealthHoursOptions): Promise<ExitCode> {

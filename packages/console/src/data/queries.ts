@@ -1,5 +1,5 @@
 /** Queries of the pages. An answer stays valid until an event invalidates it (`live/`), so nothing here polls. */
-import type { Endpoint, HeadroomClient, Node, NodeReadings, Team } from "@headroom/protocol";
+import type { Endpoint, HeadroomClient, Node, NodeReadings, QueryFor, Team } from "@headroom/protocol";
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 /** Maximum page size of the API. */
@@ -69,7 +69,7 @@ const DAY_MS = 24 * 3_600_000;
 
 export const costsByDayQuery = (
   client: HeadroomClient,
-  { group, days }: { readonly group: string; readonly days: number },
+  { group, days }: { readonly group: NonNullable<QueryFor<"costs">["group"]>; readonly days: number },
 ) =>
   queryOptions({
     queryKey: ["costs", group, days],

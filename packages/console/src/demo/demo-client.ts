@@ -12,6 +12,7 @@ import {
   refuse,
   sizingQuestion,
   submittedSpec,
+  workloadChanges,
 } from "@headroom/protocol";
 import type {
   Abort,
@@ -24,24 +25,21 @@ import type {
 import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
-import { remediationReading } from "./remediation-client.ts";
 import { answerDrill, answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
 import { artifactCommands, artifactReading } from "./artifact-client.ts";
 import { demoOffers } from "./demo-offers.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
+import { liveOnly } from "./live-only.ts";
 import { executorClient } from "./executor-client.ts";
 import { storeClient } from "./store-client.ts";
 import { tokenClient } from "./token-client.ts";
 import { incidentCommands, incidentReading } from "./incident-client.ts";
-import type { IncidentReading } from "./incident-client.ts";
 import { qualificationClient } from "./qualification-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 import { pipelineCommands, pipelineReading } from "./pipeline-client.ts";
-import type { PipelineReading } from "./pipeline-client.ts";
 import { proposalCommands, proposalReading } from "./proposal-client.ts";
-import type { ProposalReading } from "./proposal-client.ts";
 
 const fleetReading = (world: DemoWorld) => {
   const series: HeadroomClient["series"] = async (query) => world.subjects.view(query);
@@ -88,121 +86,6 @@ function stoppedBy(signal: Abort | undefined): Promise<void> {
   });
 }
 
-const nothingKept = (): ProblemError =>
-  refuse("notSupported", "The demo keeps no journal, so there is nothing that could be replayed.");
-const noProcesses = (): ProblemError =>
-  refuse("notSupported", "Simulated work has no processes, so no command can be run inside.");
-
-/** Operations that only a live fleet supports. */
-const unsupported: Pick<
-  HeadroomClient,
-  | "gateway"
-  | "logs"
-  | "searchLogs"
-  | "usage"
-  | "startExec"
-  | "execOutput"
-  | "execInput"
-  | "endExec"
-  | "createLoginLink"
-  | "startReplay"
-  | "replay"
-  | "cancelReplay"
-  | "startDrill"
-  | "listDrills"
-  | "getDrill"
-  | "cancelDrill"
-  | keyof typeof remediationReading
-  | "declareModel"
-  | "predictions"
-  | "fleetPredictions"
-  | "storePlan"
-  | "tryEndpoint"
-  | "reportLoad"
-> = {
-  // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
-  async *logs() {
-    throw refuse("notSupported", "Simulated work has no processes, so it writes no logs. Its progress is simulated.");
-  },
-  searchLogs: () => Promise.reject(refuse("notSupported", "Simulated work writes no logs that could be searched.")),
-  startExec: () => Promise.reject(noProcesses()),
-  // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
-  async *execOutput() {
-    throw noProcesses();
-  },
-  execInput: () => Promise.reject(noProcesses()),
-  endExec: () => Promise.reject(noProcesses()),
-  usage: () => Promise.reject(refuse("notSupported", "Simulated work uses no processor and no memory.")),
-  startReplay: () => Promise.reject(nothingKept()),
-  replay: () => Promise.reject(nothingKept()),
-  cancelReplay: () => Promise.reject(nothingKept()),
-  startDrill: () =>
-    Promise.reject(refuse("notSupported", "The demo has no nodes to take from work. Simulate the drill.")),
-  listDrills: () => Promise.resolve({ items: [] }),
-  getDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
-  ...remediationReading,
-  cancelDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
-  declareModel: () => Promise.reject(refuse("notSupported", "Simulated work trains no model.")),
-  predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),
-  fleetPredictions: () =>
-    Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
-  storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
-  gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
-  tryEndpoint: () => Promise.reject(refuse("notSupported", "No model answers in the demo.")),
-  reportLoad: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
-  createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
-};
-
-type Reading = Pick<
-  HeadroomClient,
-  | "listWorkloads"
-  | "getWorkload"
-  | "explainWorkload"
-  | "startingChanges"
-  | "estimateStart"
-  | "expectedStarts"
-  | "forecastWorkload"
-  | "whatIf"
-  | "forecastDrill"
-  | "snapshot"
-  | "workloadHistory"
-  | "queue"
-  | "defragmentation"
-  | "waste"
-  | "fleet"
-  | "capacityHistory"
-  | "series"
-  | "listNodes"
-  | "endpoints"
-  | "listCapacityOrders"
-  | "getCapacityOrder"
-  | "adviseOrders"
-  | keyof IncidentReading
-  | "causeHours"
-  | keyof ProposalReading
-  | keyof PipelineReading
-  | "listArtifacts"
-  | "getArtifact"
-  | "listArtifactVersions"
-  | "getArtifactVersion"
-  | "artifactLineage"
-  | "getNode"
-  | "acceleratorReadings"
-  | "nodeTelemetry"
-  | "teams"
-  | "calendar"
-  | "schedules"
-  | "policy"
-  | "presets"
-  | "size"
-  | "costs"
-  | "offers"
-  | "plan"
-  | "events"
-  | "metrics"
-  | "status"
->;
-
 /**
  * `engine`: the engine of the simulated world, or a fork of it. Ended work comes from the world, because a fork does
  * not contain it.
@@ -238,7 +121,7 @@ async function estimateOf(world: DemoWorld, estimated: DemoEstimates, id: string
 /** The demo has no server and no journal. */
 const demoStatus = { version: "demo", mode: "simulated", paused: null, journal: null } as const;
 
-function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates): Reading {
+function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates) {
   const { engine, telemetry } = world;
   const { state } = engine;
   // The simulated clock: `state.nowMs` is the time of the last event, and the engine's time never goes back.
@@ -276,7 +159,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     workloadHistory: async (id, query = {}) => {
       const { submittedAtMs, attempts } = found(views.workloadView(state, id), unknownWorkload(id));
       const past = { workloadId: id, submittedAtMs, attempts, head: world.log.lastSequence, attemptId: query.attempt };
-      const events = ({ from }: { readonly from?: number | "next" } = {}) =>
+      const events = ({ from }: { readonly from?: number | "next" | undefined } = {}) =>
         world.log.read(Number(from), stoppedBy(undefined));
       return views.readHistory({ events }, past);
     },
@@ -307,13 +190,13 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
     status: async () => views.statusView(engine, { ...demoStatus, hasGateway: false, isolation: [], startedAtMs }),
-  };
+  } satisfies Partial<HeadroomClient>;
 }
 
 type Removals = "removeNode" | "removePool" | "removeSite";
 type NodeCommands = "drainNode" | "resumeNode" | "noticeNode" | "withdrawNotice" | Removals;
 
-const modeOf = (options?: { readonly force?: boolean }): "refuse" | "requeue" =>
+const modeOf = (options?: { readonly force?: boolean | undefined }): "refuse" | "requeue" =>
   options?.force === true ? "requeue" : "refuse";
 
 const countIn = (result: object, field: string): number => {
@@ -323,8 +206,8 @@ const countIn = (result: object, field: string): number => {
 const workloadsIn = (result: object): number => countIn(result, "workloads");
 
 const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeCommands> => ({
-  drainNode: async (id, options) => {
-    run({ kind: "drainNode", nodeId: nodeId(id), running: options?.running ?? "wait" });
+  drainNode: async (id, { running = "wait" }) => {
+    run({ kind: "drainNode", nodeId: nodeId(id), running });
     return { nodeId: id };
   },
   resumeNode: async (id) => {
@@ -394,7 +277,7 @@ function changing(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["
     const known = engine.state.workloads.get(workloadId(id));
     if (known === undefined) throw refuse("unknownWorkload", `There is no workload ${id}.`);
     const before = { ...known };
-    const changes = views.engineChanges(before, body);
+    const changes = views.engineChanges(before, accepted(workloadChanges.safeParse(body)));
     const refusal = views.changesRefusal(before, changes);
     if (refusal !== null) throw refusal;
     const shown = views.fieldChanges(before, changes);
@@ -419,7 +302,7 @@ const steering =
   };
 
 /** Events of a command are sent at once, so that the page gets them before the next tick. */
-function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
+function commanding(world: DemoWorld) {
   const run: DemoWorld["command"] = (command) => {
     const result = world.command(command);
     world.log.announce();
@@ -484,7 +367,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "setPolicy", policy });
       return { name: policy.name, ...(odd.length === 0 ? {} : { warnings: odd }) };
     },
-  };
+  } satisfies Partial<HeadroomClient>;
 }
 
 /**
@@ -496,5 +379,5 @@ export function createDemoClient(
   startedAtMs: number,
   estimated: DemoEstimates = async () => estimates(world),
 ): HeadroomClient {
-  return { ...reading(world, startedAtMs, estimated), ...commanding(world), ...unsupported };
+  return { ...liveOnly(), ...reading(world, startedAtMs, estimated), ...commanding(world) };
 }

@@ -1,7 +1,7 @@
 /** Costs in the demo: the same fold, prices and report as in the server, with the prices that the pools declare. */
 import type { Event } from "@headroom/model";
-import { causeHoursQuery, costsQuery } from "@headroom/protocol";
-import type { CauseHours, CauseHoursParameters, Costs, CostsParameters } from "@headroom/protocol";
+import { causeHoursQuery, costsQuery, queryTexts } from "@headroom/protocol";
+import type { CauseHours, Costs, QueryFor } from "@headroom/protocol";
 import {
   CauseTotals,
   causeAnswer,
@@ -35,10 +35,9 @@ export class DemoCosts {
     if (this.#rows.length > ROWS_MAX) this.#rows = this.#rows.slice(-ROWS_MAX / 2);
   }
 
-  hours({ group: field, fromMs: from, toMs: to }: CauseHoursParameters, nowMs: number): CauseHours {
-    const { group = null } = accepted(causeHoursQuery.safeParse(field === undefined ? {} : { group: field }));
-    const toMs = to ?? nowMs;
-    const range = { fromMs: from ?? toMs - CAUSE_DAYS_DEFAULT * DAY_MS, toMs };
+  hours(given: QueryFor<"causeHours">, nowMs: number): CauseHours {
+    const { group = null, fromMs, toMs = nowMs } = accepted(causeHoursQuery.safeParse(queryTexts(given)));
+    const range = { fromMs: fromMs ?? toMs - CAUSE_DAYS_DEFAULT * DAY_MS, toMs };
     const totals = new CauseTotals(range, group);
     const kinds = new Map<string, string>();
     for (const row of [...this.#rows, ...this.#fold.openRows(nowMs)]) {
@@ -58,14 +57,8 @@ export class DemoCosts {
     };
   }
 
-  answer({ fromMs: from, toMs: to, ...fields }: CostsParameters, nowMs: number): Costs {
-    const { by, group, fromMs, toMs } = accepted(
-      costsQuery.safeParse({
-        ...fields,
-        ...(from === undefined ? {} : { fromMs: String(from) }),
-        ...(to === undefined ? {} : { toMs: String(to) }),
-      }),
-    );
+  answer(given: QueryFor<"costs">, nowMs: number): Costs {
+    const { by, group, fromMs, toMs } = accepted(costsQuery.safeParse(queryTexts(given)));
     const hourly = new HourlyRows();
     for (const row of this.#rows) hourly.add(row);
     for (const row of this.#fold.openRows(nowMs)) hourly.add(row);

@@ -1,6 +1,6 @@
 /** Offers in the demo: generated feeds of sixty days, some rows of which have defects, compared by the code of the server. */
-import { offersQuery } from "@headroom/protocol";
-import type { Offers, OffersParameters } from "@headroom/protocol";
+import { offersQuery, queryTexts } from "@headroom/protocol";
+import type { Offers, QueryFor } from "@headroom/protocol";
 import { offerQuestion, offersAnswer, tcoDocument } from "@headroom/usage";
 import type { NamedRow } from "@headroom/usage";
 import { accepted } from "../workers/accepted.ts";
@@ -98,11 +98,8 @@ function rowsUntil(nowMs: number): readonly NamedRow[] {
   );
 }
 
-export function demoOffers(parameters: OffersParameters, nowMs: number): Offers {
-  const texts = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  const query = accepted(
-    offersQuery.safeParse(Object.fromEntries(texts.map(([name, value]) => [name, String(value)]))),
-  );
+export function demoOffers(given: QueryFor<"offers">, nowMs: number): Offers {
+  const query = accepted(offersQuery.safeParse(queryTexts(given)));
   const rows = rowsUntil(nowMs);
   const sources = { rows, documents: [{ document: "demo.yaml", tco: document }], nowMs, staleAfterMs: 30 * DAY_MS };
   const answer = offersAnswer(sources, offerQuestion(query));

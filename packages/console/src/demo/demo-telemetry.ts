@@ -2,7 +2,7 @@
 import type { AttemptId, Signal } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
-import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
+import type { AttemptMetrics, Page, QueryFor } from "@headroom/protocol";
 import { AttemptSeries, NewestReports, isTelemetrySignal, refusedCursor, sampleOf } from "@headroom/views";
 
 /** Maximum number of attempts with series. The oldest are dropped, so that memory stays within some tens of MiB. */
@@ -37,12 +37,12 @@ export class DemoTelemetry {
 
   read(
     workloadId: string,
-    { attempt, cursor, limit = PAGE_ATTEMPTS, points = METRICS_POINTS_DEFAULT, fromMs, toMs }: MetricsQuery,
+    { attempt, cursor, limit = PAGE_ATTEMPTS, points = METRICS_POINTS_DEFAULT, fromMs, toMs }: QueryFor<"metrics">,
   ): Page<AttemptMetrics> {
     const own = [...this.#kept].filter(
       ([id, kept]) => kept.workloadId === workloadId && (attempt === undefined || id === attempt),
     );
-    const from = cursor === undefined ? 0 : Number(cursor);
+    const from = typeof cursor !== "string" ? 0 : Number(cursor);
     if (!Number.isSafeInteger(from)) throw refusedCursor(cursor ?? "");
     const items = own.slice(from, from + limit).map(([id, { series }]) => series.view(id, { points, fromMs, toMs }));
     return { items, nextCursor: from + limit < own.length ? String(from + limit) : null };

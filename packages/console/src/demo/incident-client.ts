@@ -6,7 +6,7 @@ import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-export type IncidentReading = Pick<HeadroomClient, "listIncidents" | "getIncident" | "fleetHealth" | "listFindings">;
+type IncidentReading = Pick<HeadroomClient, "listIncidents" | "getIncident" | "fleetHealth" | "listFindings">;
 type IncidentCommands = Pick<HeadroomClient, "annotateIncident" | "reportFaults">;
 type IncidentWorld = Pick<DemoWorld, "engine" | "incidents" | "nowMs">;
 

@@ -8,7 +8,7 @@ import { accepted } from "../workers/accepted.ts";
 import { YOU } from "./demo-world.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-export type PipelineReading = Pick<
+type PipelineReading = Pick<
   HeadroomClient,
   "listPipelines" | "getPipeline" | "listPipelineRuns" | "getPipelineRun" | "listPipelineSteps"
 >;

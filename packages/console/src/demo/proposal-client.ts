@@ -8,7 +8,7 @@ import { accepted } from "../workers/accepted.ts";
 import { answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-export type ProposalReading = Pick<HeadroomClient, "listProposals" | "getProposal" | "proposalRules">;
+type ProposalReading = Pick<HeadroomClient, "listProposals" | "getProposal" | "proposalRules">;
 type ProposalCommands = Pick<
   HeadroomClient,
   "createProposal" | "simulateProposal" | "decideProposal" | "withdrawProposal" | "setProposalRule"

@@ -334,7 +334,7 @@ function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
 function resumed(call: AnyCall, { headers }: IncomingMessage): AnyCall {
   const last = headers["last-event-id"];
   if (typeof last !== "string" || !/^[0-9]{1,15}$/.test(last)) return call;
-  return { ...call, query: { ...call.query, from: Number(last) + 1 } };
+  return { ...call, query: Object.assign({}, call.query, { from: Number(last) + 1 }) };
 }
 
 interface PlainRoutes extends Omit<Bound, "name" | "readers"> {

@@ -13,7 +13,7 @@ import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 type Operations = typeof operations;
 type BodyOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type StreamName = {
-  [Name in OperationName]: Name extends "events" | "execOutput" | "logs" ? Name : never;
+  [Name in OperationName]: Operations[Name]["stream"] extends true ? Name : never;
 }[OperationName];
 type AnswerName = Exclude<OperationName, StreamName>;
 

@@ -21,11 +21,11 @@ describe("commands for the fleet", () => {
   it("drain and resume nodes", async () => {
     const [node] = (await live.client.listNodes()).items;
     const id = node?.id ?? "";
-    await live.client.drainNode(id);
+    await live.client.drainNode(id, { running: "wait" });
     expect((await live.client.getNode(id)).draining).toBe(true);
     await live.client.resumeNode(id);
     expect((await live.client.getNode(id)).draining).toBe(false);
-    await expect(live.client.drainNode("nowhere")).rejects.toMatchObject({ code: "unknownNode" });
+    await expect(live.client.drainNode("nowhere", { running: "wait" })).rejects.toMatchObject({ code: "unknownNode" });
   });
 
   it("remove pools and sites, and refuse to remove what does not exist", async () => {

@@ -256,10 +256,10 @@ export const handlers: Handlers = {
     const { submittedAtMs, attempts } = workload;
     const past = { workloadId: id, submittedAtMs, attempts, head, attemptId: query.attempt };
     const { signal } = new AbortController();
-    const events = ({ from }: { readonly from?: number | "next" } = {}): AsyncIterable<Answer<"events">> =>
+    const events = ({ from }: { readonly from?: number | "next" | undefined } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(readableEvents(plane, principal, plane.driver.events(Number(from), signal)));
     // Attempt ids contain the workload's id, so the text of the workload's id occurs in all its events.
-    const mentions = ({ from = 1 }: { readonly from?: number } = {}): AsyncIterable<Answer<"events">> =>
+    const mentions = ({ from = 1 }: { readonly from?: number | undefined } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(readableEvents(plane, principal, plane.driver.mentions(from, `"${id}`)));
     return readHistory({ events, mentions }, past);
   },

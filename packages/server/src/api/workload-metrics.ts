@@ -1,7 +1,7 @@
 /** Metrics that a workload's attempts reported, from the telemetry store. */
 import type { WorkloadId } from "@headroom/model";
 import { METRICS_POINTS_DEFAULT, refuse } from "@headroom/protocol";
-import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
+import type { AttemptMetrics, Page, QueryFor } from "@headroom/protocol";
 import { refusedCursor } from "@headroom/views";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -12,11 +12,11 @@ const ATTEMPTS_MAX = 100;
 export async function workloadMetrics(
   { driver, telemetry }: ControlPlane,
   workloadId: string,
-  { attempt, cursor, limit = ATTEMPTS_DEFAULT, points = METRICS_POINTS_DEFAULT, fromMs, toMs }: MetricsQuery,
+  { attempt, cursor, limit = ATTEMPTS_DEFAULT, points = METRICS_POINTS_DEFAULT, fromMs, toMs }: QueryFor<"metrics">,
 ): Promise<Page<AttemptMetrics>> {
   const isKnown = await driver.read(({ state }) => state.workloads.has(workloadId as WorkloadId));
   if (!isKnown) throw refuse("unknownWorkload", `There is no workload ${workloadId}; it may have ended long ago.`);
-  const after = cursor === undefined ? 0 : positionOf(cursor);
+  const after = typeof cursor !== "string" ? 0 : positionOf(cursor);
   const range = { points, fromMs, toMs };
   return telemetry.read({
     workloadId,

@@ -6,7 +6,7 @@ import type {
   Defragmentation,
   DrillForecast,
   ExpectedStart,
-  ExpectedStartQuery,
+  QueryFor,
   OrderAdvice,
   Page,
   StartEstimate,
@@ -19,7 +19,7 @@ import type { ApplyForecastView, ChangeForecastView, ForecastView, ReadableTeams
 export type ForecastQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
-  | { readonly kind: "estimates"; readonly query: ExpectedStartQuery; readonly readable: ReadableTeams }
+  | { readonly kind: "estimates"; readonly query: QueryFor<"expectedStarts">; readonly readable: ReadableTeams }
   | { readonly kind: "defragmentation" }
   | { readonly kind: "orderAdvice"; readonly query: AdviceQuery }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
