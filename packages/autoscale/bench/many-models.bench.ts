@@ -128,7 +128,7 @@ function run(isYielding: boolean): Readonly<Record<string, unknown>> {
   const look = (model: Model, nowMs: number): void => {
     const endpoint = looked(model);
     if (endpoint === null) return;
-    scale(model.control.decide(endpoint, reports, nowMs).command);
+    scale(model.control.decide(endpoint, { reports }, nowMs).command);
     const waiting = looked(model);
     if (!isYielding || waiting === null) return;
     const others = all.flatMap((each) => looked(each) ?? []);

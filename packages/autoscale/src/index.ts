@@ -13,6 +13,7 @@ export { compareScalers, type Comparison } from "./compare.ts";
 export type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from "./contract.ts";
 export type { LoadReading } from "./targets/load-reading.ts";
 export { TargetScaler, type Need, type TargetDecision } from "./targets/target-scaler.ts";
+export type { MetricReading } from "./targets/metric-reading.ts";
 export type { Targets } from "./targets/targets.ts";
 export { detection, falseAlarms, usualMargins, type Detection } from "./rollouts/measure.ts";
 export type { Moments, RevisionReading } from "./rollouts/reading.ts";

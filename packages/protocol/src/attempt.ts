@@ -33,7 +33,7 @@ export const stopReason = z.enum([
 ]);
 
 export const scaleCause = z
-  .enum(["concurrency", "requestsPerSecond", "queueTime", "ttft", "tpot", "held", "idle"])
+  .enum(["concurrency", "requestsPerSecond", "queueTime", "ttft", "tpot", "held", "idle", "metric"])
   .meta({ id: "ScaleCause" });
 
 export const scaleGround = z
@@ -45,7 +45,13 @@ export const scaleGround = z
       .object({
         kind: z.literal("load"),
         cause: scaleCause,
-        measuredMilli: count.meta({ description: "Thousandths of the unit of the cause: requests, requests/s, ms." }),
+        metric: z
+          .string()
+          .optional()
+          .meta({ description: "Name of the value of a metric source, with cause `metric`." }),
+        measuredMilli: count.meta({
+          description: "Thousandths of the unit of the cause: requests, requests/s, ms, that of the metric.",
+        }),
         targetMilli: count,
         neededMilli: count.meta({ description: "Replicas that the load needs, in thousandths." }),
         aheadMs: count.meta({ description: "Time that a start takes, for which the decision looks ahead." }),

@@ -103,15 +103,33 @@ const endpointLoad = z
   })
   .meta({ id: "EndpointLoad", description: "Load over all gateways, as last reported." });
 
+const scalingMetric = z
+  .object({
+    name: z.string(),
+    source: z.string().nullable().meta({ description: "null: the only source that has the value." }),
+    kind: z.enum(["perReplica", "level"]),
+    target: z.number(),
+    value: z.number().nullable().meta({ description: "null: it is not known now." }),
+    gap: z.enum(["missing", "late", "unsound", "contradictory", "partial"]).nullable().meta({
+      description:
+        "Why the value is not known. `missing`: no source has it; `late`: three intervals of the source passed; `unsound`: it is below zero or no number; `contradictory`: several sources or series differ; `partial`: some replicas were not read.",
+    }),
+  })
+  .meta({ id: "ScalingMetric" });
+
 const scalingState = z
   .object({
     atMs: instantMs.meta({ description: "Time of the last look at the load." }),
-    kept: z.enum(["enough", "silent", "unsound", "partial", "holding", "max", "refused"]).nullable().meta({
+    kept: z.enum(["enough", "silent", "unsound", "partial", "holding", "max", "metric", "refused"]).nullable().meta({
       description:
-        "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: it falls only after fewer were enough for a while, and seldom changes its direction; `max`: the bounds of the endpoint; null: it changes.",
+        "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: it falls only after fewer were enough for a while, and seldom changes its direction; `max`: the bounds of the endpoint; `metric`: a value of a metric source is not known now; null: it changes.",
     }),
     cause: scaleCause.nullable(),
     neededMilli: count.nullable().meta({ description: "Replicas that the load needs, in thousandths." }),
+    metrics: z
+      .array(scalingMetric)
+      .optional()
+      .meta({ description: "Values of metric sources that it follows; absent: none." }),
     coldStartMs: count.meta({ description: "Time that its own starts took, from placement to readiness." }),
     sentence: z.string(),
   })

@@ -37,3 +37,22 @@ it("says that an idle endpoint made room for another one", () => {
   expect(at(300_000)).toBe("No requests for 5 min.");
   expect(at(60_000)).toBe("No requests for 1 min, and another endpoint waited for a place.");
 });
+
+it("names the value of a metric source, and why it is not known", () => {
+  const ground = {
+    kind: "load",
+    cause: "metric",
+    metric: "jobsQueued",
+    measuredMilli: 30_000,
+    targetMilli: 20_000,
+    neededMilli: 1_500,
+    aheadMs: 0,
+  } as const;
+  const sentence = (gap: "late" | null): string => {
+    const metric = { name: "jobsQueued", source: null, kind: "perReplica", target: 20, value: null, gap } as const;
+    const kept = gap === null ? "enough" : "metric";
+    return scalingSentence({ ground, kept, silentAfterMs: 20_000, refusal: null, metrics: [metric] });
+  };
+  expect(sentence(null)).toBe("The value of jobsQueued is 30, target 20, so 1.5 replicas.");
+  expect(sentence("late")).toContain("no replica is stopped. The last value of jobsQueued is older");
+});

@@ -4,12 +4,16 @@ import type { ScalingState } from "@headroom/protocol";
 import { capitalized } from "./rollout-text.ts";
 import { durationText, plural } from "./plain-text.ts";
 
+/** Grounds in the engine, and in answers of the API. */
+type ShownLoad = Omit<LoadGround, "metric"> & { readonly metric?: string | undefined };
+type ShownGround = Exclude<ScaleGround, LoadGround> | ShownLoad;
+
 /** The ground as the end of a sentence: `: 40 requests in progress, target 16 for each replica`. */
-export const groundText = (ground: ScaleGround): string =>
+export const groundText = (ground: ShownGround): string =>
   ground.kind === "load" ? `: ${loadGroundText(ground)}` : "";
 
 /** The load that decided, beside its target. */
-export function loadGroundText({ cause, measuredMilli, targetMilli, neededMilli, aheadMs }: LoadGround): string {
+export function loadGroundText({ cause, metric, measuredMilli, targetMilli, neededMilli, aheadMs }: ShownLoad): string {
   const measured = amount(measuredMilli);
   const target = amount(targetMilli);
   const need = `, so ${amount(neededMilli)} replicas`;
@@ -25,6 +29,8 @@ export function loadGroundText({ cause, measuredMilli, targetMilli, neededMilli,
       return `time to the first token ${milliseconds(measuredMilli)}, target ${milliseconds(targetMilli)}${need}`;
     case "tpot":
       return `time per output token ${milliseconds(measuredMilli)}, target ${milliseconds(targetMilli)}${need}`;
+    case "metric":
+      return `the value of ${metric ?? "a metric"} is ${measured}, target ${target}${need}`;
     case "held":
       // The cause of the number also where nothing waits: the load needs no second replica.
       if (measuredMilli === 0) return neededMilli === 0 ? "no requests in progress" : "one replica is enough";
@@ -43,15 +49,33 @@ interface Scaling {
   readonly kept: ScalingState["kept"];
   readonly silentAfterMs: number;
   readonly refusal: string | null;
+  /** Values of metric sources that the endpoint follows. */
+  readonly metrics?: ScalingState["metrics"];
   /** The rule that the traffic chose, in words. */
   readonly rule?: string | null;
 }
 
 /** The load that the autoscaler last saw, and why the number of replicas stays. */
-export function scalingSentence({ ground, kept, silentAfterMs, refusal, rule = null }: Scaling): string {
+export function scalingSentence({ ground, kept, silentAfterMs, refusal, metrics = [], rule = null }: Scaling): string {
   const seen = ground === null ? "" : `${capitalized(loadGroundText(ground))}.`;
   const chosen = rule === null ? "" : `Rule: ${rule}.`;
-  return [seen, chosen, keptText(kept, silentAfterMs, refusal)].filter((text) => text !== "").join(" ");
+  const unknown = metrics.flatMap(({ name, gap }) => (gap === null ? [] : metricGapText(name, gap)));
+  return [seen, chosen, keptText(kept, silentAfterMs, refusal), ...unknown].filter((text) => text !== "").join(" ");
+}
+
+function metricGapText(name: string, gap: NonNullable<NonNullable<ScalingState["metrics"]>[number]["gap"]>): string {
+  switch (gap) {
+    case "missing":
+      return `No metric source has the value ${name} of this endpoint: see headroom metric-source targets.`;
+    case "late":
+      return `The last value of ${name} is older than three intervals of its source: see headroom metric-source targets.`;
+    case "unsound":
+      return `The value of ${name} is below zero or no number.`;
+    case "contradictory":
+      return `Several sources or series have different values of ${name}: name the source, or sum the series in the query.`;
+    case "partial":
+      return `The value of ${name} was not read from every ready replica.`;
+  }
 }
 
 function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string | null): string {
@@ -69,6 +93,8 @@ function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string 
       return "The number stays for now: it falls after fewer replicas were enough for `scale.downAfter`, and its direction turns at most once in twice that time.";
     case "max":
       return "The maximum of `replicas` is reached.";
+    case "metric":
+      return "A value that the number follows is not known, so no replica is stopped.";
     case "refused":
       return `The change was refused: ${refusal ?? ""}`;
   }

@@ -2,11 +2,12 @@
  * Scaling of one endpoint by its targets: the rule of `targets/` with the endpoint's own starts, between readings and the
  * command that a decision becomes. Pure: the server calls it with its clock, the demo with simulated time.
  */
-import type { Attempt, AttemptId, LoadGround, ScaleTargets, Workload, WorkloadId } from "@headroom/model";
+import type { Attempt, AttemptId, LoadGround, ScaleMetric, ScaleTargets, Workload, WorkloadId } from "@headroom/model";
 import type { ScalingState } from "@headroom/protocol";
 import type { LoadReading } from "../targets/load-reading.ts";
+import { metricFinding, type MetricReading } from "../targets/metric-reading.ts";
 import { TargetScaler, type Need } from "../targets/target-scaler.ts";
-import type { Targets } from "../targets/targets.ts";
+import type { MetricTarget, Targets } from "../targets/targets.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { LoadReports, TotalLoad } from "./load-reports.ts";
 
@@ -96,11 +97,16 @@ export class ScalingControl {
     return this.#scaler.learnAgain(most);
   }
 
-  decide({ id, scale, targets, bounds, active }: ScaledEndpoint, reports: LoadReports, nowMs: number): ScalingStep {
+  decide(
+    { id, scale, targets, bounds, active }: ScaledEndpoint,
+    { reports, metrics = [] }: { readonly reports: LoadReports; readonly metrics?: readonly MetricReading[] },
+    nowMs: number,
+  ): ScalingStep {
     this.#coldStarts.learn(active);
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
     const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);
+    const wanted = targetsOf(targets);
     const decision = this.#scaler.decide(
       {
         nowMs,
@@ -111,8 +117,9 @@ export class ScalingControl {
         bounds,
         reading: load === null || load.gateways === 0 ? null : readingOf(load),
         isPartial: (load?.silentGateways ?? 0) > 0,
+        metrics,
       },
-      targetsOf(targets),
+      wanted,
     );
     const { need, kept, replicas } = decision;
     const ground = need === null ? null : groundOf(need);
@@ -129,6 +136,7 @@ export class ScalingControl {
         kept,
         cause: need?.cause ?? null,
         neededMilli: ground?.neededMilli ?? null,
+        ...shownMetrics(wanted.metrics, metrics, { nowMs, ready: serving.length }),
         coldStartMs: Math.round(coldStartMs),
       },
     };
@@ -175,22 +183,46 @@ const readingOf = ({
 const latencyOf = (target: ScaleTargets["ttft"]): Targets["ttft"] =>
   target === undefined ? null : { p95Ms: target.p95Ms ?? null, p99Ms: target.p99Ms ?? null };
 
+const metricTargetOf = ({ name, source, perReplicaMilli, levelMilli }: ScaleMetric): MetricTarget => ({
+  name,
+  source: source ?? null,
+  kind: perReplicaMilli === undefined ? "level" : "perReplica",
+  target: (perReplicaMilli ?? levelMilli ?? 1) / 1000,
+});
+
 const targetsOf = (targets: ScaleTargets): Targets => ({
   concurrency: targets.concurrencyMilli === undefined ? null : targets.concurrencyMilli / 1000,
   requestsPerSecond: targets.requestsPerSecondMilli === undefined ? null : targets.requestsPerSecondMilli / 1000,
   queueTimeMs: targets.queueTimeMs ?? null,
   ttft: latencyOf(targets.ttft),
   tpot: latencyOf(targets.tpot),
+  metrics: (targets.metrics ?? []).map(metricTargetOf),
   idleToZeroMs: targets.idleToZeroMs ?? null,
   downAfterMs: targets.downAfterMs,
 });
 
+function shownMetrics(
+  targets: readonly MetricTarget[],
+  readings: readonly MetricReading[],
+  asked: { readonly nowMs: number; readonly ready: number },
+): Pick<ScalingState, "metrics"> {
+  if (targets.length === 0) return {};
+  const metrics = targets.map((target) => {
+    const found = metricFinding(target, readings, asked);
+    return found.kind === "gap"
+      ? { ...target, value: null, gap: found.gap }
+      : { ...target, value: found.value, gap: null };
+  });
+  return { metrics };
+}
+
 /** The ground in whole thousandths: events hold integers. */
-function groundOf({ cause, measured, target, replicas, aheadMs }: Need): LoadGround {
+function groundOf({ cause, metric, measured, target, replicas, aheadMs }: Need): LoadGround {
   const milli = (value: number): number => Math.round(1000 * Math.min(value, 1e12));
   return {
     kind: "load",
     cause,
+    ...(metric === undefined ? {} : { metric }),
     measuredMilli: milli(measured),
     targetMilli: milli(target),
     neededMilli: milli(replicas),

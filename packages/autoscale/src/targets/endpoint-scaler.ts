@@ -23,6 +23,7 @@ export const targetsFor = ({ ttftMs, tpotMs }: Objectives, downAfterMs: number =
   queueTimeMs: null,
   ttft: { p95Ms: null, p99Ms: ttftMs },
   tpot: { p95Ms: null, p99Ms: tpotMs },
+  metrics: [],
   idleToZeroMs: null,
   downAfterMs,
 });

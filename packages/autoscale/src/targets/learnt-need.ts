@@ -93,8 +93,8 @@ export class LearntNeed {
   }
 
   /** Whether all targets are latencies. */
-  isFor({ ttft, tpot, concurrency, requestsPerSecond, queueTimeMs }: Targets): boolean {
-    const hasOthers = concurrency !== null || requestsPerSecond !== null || queueTimeMs !== null;
+  isFor({ ttft, tpot, concurrency, requestsPerSecond, queueTimeMs, metrics }: Targets): boolean {
+    const hasOthers = concurrency !== null || requestsPerSecond !== null || queueTimeMs !== null || metrics.length > 0;
     return !hasOthers && (limitOf(ttft) !== null || limitOf(tpot) !== null);
   }
 

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { seededDraw } from "@headroom/routing";
 import { sliceOf } from "../../../../tools/testing/rotating.ts";
 import type { LoadReading } from "./load-reading.ts";
+import type { MetricReading } from "./metric-reading.ts";
 import { TargetScaler } from "./target-scaler.ts";
 import type { Targets } from "./targets.ts";
 
@@ -22,6 +23,7 @@ const none: Targets = {
   queueTimeMs: null,
   ttft: null,
   tpot: null,
+  metrics: [],
   idleToZeroMs: null,
   downAfterMs: 300_000,
 };
@@ -31,7 +33,11 @@ const kinds: readonly Targets[] = [
   { ...none, ttft: { p95Ms: 400, p99Ms: null } },
   { ...none, queueTimeMs: 200 },
   { ...none, concurrency: 6, ttft: { p95Ms: null, p99Ms: 600 } },
+  { ...none, metrics: [{ name: "busy", source: null, kind: "perReplica", target: 3 }] },
+  { ...none, metrics: [{ name: "busyPercent", source: null, kind: "level", target: 60 }] },
 ];
+
+const ofGateways = kinds.filter(({ metrics }) => metrics.length === 0);
 
 interface World {
   readonly seed: number;
@@ -43,6 +49,8 @@ interface World {
   readonly bounds: { readonly min: number; readonly max: number };
   /** The reading as the gateway reports it; the identity reports the truth. */
   readonly reported?: (reading: LoadReading, nowMs: number) => LoadReading | null;
+  /** The values of metric sources, likewise. */
+  readonly measured?: (values: readonly MetricReading[], nowMs: number) => readonly MetricReading[];
   /** Number of replicas that never become ready. */
   readonly broken?: number;
 }
@@ -56,6 +64,7 @@ class Endpoint {
   #nowMs = 0;
   #replicas: number;
   #changedAtMs = 0;
+  #values: readonly MetricReading[] = [];
   #idleSinceMs = 0;
   #arrived = 0;
   /** Times at which replicas are ready. */
@@ -87,7 +96,15 @@ class Endpoint {
   }
 
   #tick(): void {
-    const { rate, targets, coldStartMs, bounds, reported = (reading) => reading, broken = 0 } = this.#world;
+    const {
+      rate,
+      targets,
+      coldStartMs,
+      bounds,
+      reported = (reading) => reading,
+      measured = (values) => values,
+      broken = 0,
+    } = this.#world;
     this.#nowMs += TICK_MS;
     const nowMs = this.#nowMs;
     const ready = Math.max(0, this.#readyAtMs.filter((atMs) => atMs <= nowMs).length - broken);
@@ -112,6 +129,7 @@ class Endpoint {
         bounds,
         reading: reported(this.#reading(ready), nowMs),
         isPartial: false,
+        metrics: measured(this.#metrics(ready), nowMs),
       },
       targets,
     );
@@ -126,6 +144,21 @@ class Endpoint {
     this.#readyAtMs = this.#readyAtMs.slice(0, replicas);
     this.#replicas = replicas;
     this.#changedAtMs = this.#nowMs;
+  }
+
+  /** A source reads the values every 15 s. */
+  #metrics(ready: number): readonly MetricReading[] {
+    const { length } = this.#values;
+    if (length === 0 || (this.#values[0]?.atMs ?? 0) <= ORIGIN_MS + this.#nowMs - 15_000) {
+      const source = { source: "site", atMs: ORIGIN_MS + this.#nowMs, everyMs: 15_000, replicas: null };
+      const busy = this.#endsAtMs.length + this.#waiting.length;
+      const percent = ready === 0 ? 0 : (100 * this.#endsAtMs.length) / (4 * ready);
+      this.#values = [
+        { ...source, name: "busy", value: busy },
+        { ...source, name: "busyPercent", value: percent },
+      ];
+    }
+    return this.#values;
   }
 
   #reading(ready: number): LoadReading {
@@ -218,7 +251,8 @@ const broken: readonly ((reading: LoadReading) => LoadReading | null)[] = [
 ];
 
 it.each(seeds)("keeps its number while readings are broken, and comes to the same one afterwards, seed %d", (seed) => {
-  const world = worldOf(seed);
+  // Endpoints that follow values of metric sources alone need no gateway.
+  const world = { ...worldOf(seed), targets: ofGateways[seed % ofGateways.length] ?? none };
   const breaks = broken[seed % broken.length] ?? (() => null);
   const isBroken = (nowMs: number): boolean => nowMs > 40 * MINUTE && nowMs <= 60 * MINUTE;
   const endpoint = new Endpoint({
@@ -233,6 +267,36 @@ it.each(seeds)("keeps its number while readings are broken, and comes to the sam
   for (const each of [endpoint, truth]) each.run(45 * MINUTE);
   truth.run(20 * MINUTE);
   // The two endpoints saw other noise, which moves the number at an instant.
+  const [late, steady] = [endpoint.meanReplicas(30 * MINUTE), truth.meanReplicas(30 * MINUTE)];
+  expect(Math.abs(late - steady)).toBeLessThanOrEqual(Math.max(1.25, 0.2 * steady));
+});
+
+const silences: readonly ((values: readonly MetricReading[]) => readonly MetricReading[])[] = [
+  () => [],
+  (values) => values.map((each) => ({ ...each, value: Number.NaN })),
+  (values) => values.map((each) => ({ ...each, value: -1 })),
+  (values) => values.map((each) => ({ ...each, atMs: each.atMs - 10 * MINUTE, value: 0 })),
+  (values) => values.flatMap((each) => [each, { ...each, source: "other", value: each.value + 5 }]),
+  (values) => values.map((each) => ({ ...each, replicas: 0, value: Number.POSITIVE_INFINITY })),
+];
+
+it.each(seeds)("keeps its number while values of a source are missing, late or contradictory, seed %d", (seed) => {
+  const targets = kinds.at(-1 - (seed % 2)) ?? none;
+  const world = { ...worldOf(seed), targets };
+  const silence = silences[seed % silences.length] ?? (() => []);
+  const isSilent = (nowMs: number): boolean => nowMs > 40 * MINUTE && nowMs <= 60 * MINUTE;
+  const measured = (values: readonly MetricReading[], nowMs: number): readonly MetricReading[] =>
+    isSilent(nowMs) ? silence(values) : values;
+  // Half of the endpoints have no gateway. A level cannot start a first replica.
+  const gateway: Partial<World> = seed % 4 < 2 ? {} : { reported: () => null, bounds: { min: 1, max: 30 } };
+  const endpoint = new Endpoint({ ...world, ...gateway, measured });
+  const truth = new Endpoint(world);
+  for (const each of [endpoint, truth]) each.run(40 * MINUTE);
+  const before = endpoint.replicas;
+  endpoint.run(20 * MINUTE);
+  expect(endpoint.replicas).toBe(before);
+  for (const each of [endpoint, truth]) each.run(45 * MINUTE);
+  truth.run(20 * MINUTE);
   const [late, steady] = [endpoint.meanReplicas(30 * MINUTE), truth.meanReplicas(30 * MINUTE)];
   expect(Math.abs(late - steady)).toBeLessThanOrEqual(Math.max(1.25, 0.2 * steady));
 });

@@ -9,13 +9,25 @@ import { LearntNeed, type LearntReplicas } from "./learnt-need.ts";
 import { isSound, type LoadReading } from "./load-reading.ts";
 import { LoadTrend } from "./load-trend.ts";
 import { TurnGuard } from "./turn-guard.ts";
-import type { Latency, Targets } from "./targets.ts";
+import { MetricNeeds, type MetricNeedsFound } from "./metric-needs.ts";
+import type { MetricReading } from "./metric-reading.ts";
+import { followsMetricsAlone, type Latency, type Targets } from "./targets.ts";
 
-export type ScaleCause = "concurrency" | "requestsPerSecond" | "queueTime" | "ttft" | "tpot" | "held" | "idle";
+export type ScaleCause =
+  | "concurrency"
+  | "requestsPerSecond"
+  | "queueTime"
+  | "ttft"
+  | "tpot"
+  | "held"
+  | "idle"
+  | "metric";
 
 /** The load that decides, in units of its cause: requests, requests/s, ms. */
 export interface Need {
   readonly cause: ScaleCause;
+  /** Name of the value, with the cause `metric`. */
+  readonly metric?: string;
   readonly measured: number;
   readonly target: number;
   /** Replicas, a real number. */
@@ -39,9 +51,11 @@ export interface TargetSample {
   readonly reading: LoadReading | null;
   /** Whether a gateway that reported before is silent. */
   readonly isPartial: boolean;
+  /** The newest values of metric sources about the endpoint; absent: none. */
+  readonly metrics?: readonly MetricReading[];
 }
 
-export type KeepReason = "enough" | "silent" | "unsound" | "partial" | "holding" | "max";
+export type KeepReason = "enough" | "silent" | "unsound" | "partial" | "holding" | "max" | "metric";
 
 export interface TargetDecision {
   readonly replicas: number;
@@ -60,6 +74,7 @@ const REVERSAL = 2;
 /** A rise by this factor, and this part of a replica, above the highest need before replicas were given up is no noise. */
 const RISE = 1.3;
 const RISE_REPLICAS = 0.5;
+const SUSTAINED_MS = 120_000;
 const COLD_START_HOLD_MAX_MS = 600_000;
 /** Windows of the load: for itself, and for the latencies of the last minute. */
 const LOAD_MS = 15_000;
@@ -84,6 +99,7 @@ export class TargetScaler {
   readonly #rate = new LoadTrend(LOAD_MS, LOAD_MS / 1000);
   readonly #minute = new LoadTrend(LATENCY_MS, LATENCY_MS / 1000);
   readonly #limit = new LatencyLimit();
+  readonly #metrics = new MetricNeeds();
   /** The need of each sample, the oldest first. */
   #window: { readonly atMs: number; readonly need: number }[] = [];
   #lastAtMs = -Infinity;
@@ -93,6 +109,8 @@ export class TargetScaler {
   #direction = 0;
   #turnedAtMs = -Infinity;
   #peak = 0;
+  /** Replicas before they were given up. */
+  #fellFrom = 0;
   readonly #learnt = new LearntNeed();
   readonly #turns = new TurnGuard();
   /** The number that the learnt rule decided last, and when somebody else changed it. */
@@ -132,7 +150,9 @@ export class TargetScaler {
   }
 
   decide(sample: TargetSample, targets: Targets): TargetDecision {
-    const { nowMs, replicas, reading, bounds } = sample;
+    const { nowMs, replicas, bounds } = sample;
+    const found = this.#metrics.find(targets.metrics, { ...sample, readings: sample.metrics ?? [] });
+    const reading = readingWith(sample, found, targets);
     if (nowMs < this.#lastAtMs || nowMs - this.#lastAtMs > GAP_MS) this.#forget();
     this.#lastAtMs = nowMs;
     if (reading === null || !isSound(reading)) {
@@ -141,11 +161,11 @@ export class TargetScaler {
       return { replicas: bounded(replicas, bounds), need: null, kept: reading === null ? "silent" : "unsound" };
     }
     this.#heardSinceMs ??= nowMs;
-    const need = this.#need(sample, reading, targets);
+    const need = this.#need(sample, reading, { targets, found });
     const idle = idleNeed(sample, reading, targets);
     const isLearnt = this.#learnt.isFor(targets);
     const learnt = isLearnt ? this.#learnt.needed(sample, reading, targets) : null;
-    if (idle !== null) return this.#idle(sample, idle);
+    if (idle !== null) return this.#idle({ ...sample, isPartial: sample.isPartial && sample.reading !== null }, idle);
     if (isLearnt) {
       if (this.#decided !== null && replicas !== this.#decided) this.#byHandAtMs = Math.min(nowMs, sample.changedAtMs);
       const decision = this.#followed(sample, reading, { learnt, targets });
@@ -153,7 +173,12 @@ export class TargetScaler {
       this.#turns.change(decision.replicas - sample.replicas, nowMs, learnt?.isUrgent ?? false);
       return decision;
     }
-    return this.#settled(sample, need, targets);
+    const isPartial = sample.isPartial && !followsMetricsAlone(targets);
+    const decision = this.#settled({ ...sample, isPartial }, need, targets);
+    if (!found.hasGap) return decision;
+    return decision.replicas > replicas
+      ? decision
+      : { ...decision, replicas: bounded(replicas, bounds), kept: "metric" };
   }
 
   #forget(): void {
@@ -166,7 +191,11 @@ export class TargetScaler {
   }
 
   /** The target that needs most replicas. */
-  #need(sample: TargetSample, reading: LoadReading, targets: Targets): Need {
+  #need(
+    sample: TargetSample,
+    reading: LoadReading,
+    { targets, found }: { readonly targets: Targets; readonly found: MetricNeedsFound },
+  ): Need {
     const { nowMs, coldStartMs, ready, replicas } = sample;
     const inProgress = reading.running + reading.held;
     this.#concurrency.add(nowMs, inProgress);
@@ -187,6 +216,7 @@ export class TargetScaler {
         aheadMs: ahead > level ? coldStartMs : 0,
       });
     }
+    for (const { name, ...each } of found.needs) needs.push({ cause: "metric", metric: name, ...each, aheadMs: 0 });
     const worst = worstLatency(reading, targets);
     if (worst !== null) {
       const perReplica = this.#minute.at(0).level / Math.max(1, ready);
@@ -204,7 +234,8 @@ export class TargetScaler {
     // Latencies are unknown while few requests end. Replicas with at most one request each have room; otherwise the
     // number stays, because a server that hangs has no latencies either.
     const isKnown = worst !== null || (targets.ttft === null && targets.tpot === null);
-    const least = isKnown ? (needs.length > 0 ? 0 : replicas) : inProgress <= ready ? replicas - 1 : replicas;
+    const unknown = isKnown ? (needs.length > 0 ? 0 : replicas) : inProgress <= ready ? replicas - 1 : replicas;
+    const least = found.hasGap ? replicas : unknown;
     return most.replicas >= least ? most : { ...most, replicas: least };
   }
 
@@ -281,7 +312,11 @@ export class TargetScaler {
     need: Need,
     { next, isBeyond, reversalMs }: { readonly next: number; readonly isBeyond: boolean; readonly reversalMs: number },
   ): TargetDecision {
-    const isNoise = replicas > 0 && need.replicas <= RISE * this.#peak + RISE_REPLICAS;
+    // The noise of a value is unknown: only a rise that lasts, and for which the replicas before were too few, is clear.
+    const isMetric = need.cause === "metric";
+    const most = Math.max(isMetric ? this.#fellFrom : 0, RISE * this.#peak + RISE_REPLICAS);
+    const seen = isMetric ? this.#window.filter(({ atMs }) => atMs > nowMs - SUSTAINED_MS) : [{ need: need.replicas }];
+    const isNoise = replicas > 0 && seen.some((each) => each.need <= most);
     if (this.#direction < 0 && nowMs - this.#turnedAtMs < reversalMs && isNoise)
       return { replicas, need, kept: "holding" };
     if (this.#direction < 0) this.#turnedAtMs = nowMs;
@@ -320,9 +355,38 @@ export class TargetScaler {
     if (isTurn) this.#turnedAtMs = nowMs;
     this.#direction = -1;
     this.#peak = this.#most();
+    this.#fellFrom = replicas;
     return { replicas: fewer, need, kept: null };
   }
 }
+
+/**
+ * The load as gateways report it. An endpoint that follows values of metric sources alone needs no gateway, and is idle only while
+ * its amounts are zero.
+ */
+function readingWith(
+  { nowMs, reading }: TargetSample,
+  { idleMs }: MetricNeedsFound,
+  targets: Targets,
+): LoadReading | null {
+  if (reading !== null) {
+    const isBoth = idleMs !== null && Number.isFinite(reading.idleMs);
+    return isBoth ? { ...reading, idleMs: Math.min(reading.idleMs, idleMs) } : reading;
+  }
+  if (!followsMetricsAlone(targets)) return null;
+  return { ...NO_REQUESTS, atMs: nowMs, idleMs: idleMs ?? 0 };
+}
+
+const NO_REQUESTS: Omit<LoadReading, "atMs" | "idleMs"> = {
+  running: 0,
+  queued: 0,
+  held: 0,
+  requestsPerSecond: 0,
+  arrived: 0,
+  ttft: null,
+  tpot: null,
+  tokens: null,
+};
 
 /** The cause where too few requests ended to know their latencies. */
 function unknownLatency(

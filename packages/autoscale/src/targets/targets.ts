@@ -6,6 +6,8 @@ export interface Targets {
   readonly queueTimeMs: number | null;
   readonly ttft: Latency | null;
   readonly tpot: Latency | null;
+  /** Values of metric sources. */
+  readonly metrics: readonly MetricTarget[];
   readonly idleToZeroMs: number | null;
   readonly downAfterMs: number;
 }
@@ -14,3 +16,19 @@ export interface Latency {
   readonly p95Ms: number | null;
   readonly p99Ms: number | null;
 }
+
+export interface MetricTarget {
+  readonly name: string;
+  /** `null`: the only source that has the value. */
+  readonly source: string | null;
+  /** `perReplica`: an amount that replicas share. `level`: a level that falls when replicas are added. */
+  readonly kind: "perReplica" | "level";
+  readonly target: number;
+}
+
+/** Whether readings of gateways decide nothing but when no replica is left. */
+export const followsMetricsAlone = (targets: Targets): boolean =>
+  targets.metrics.length > 0 &&
+  [targets.concurrency, targets.requestsPerSecond, targets.queueTimeMs, targets.ttft, targets.tpot].every(
+    (target) => target === null,
+  );

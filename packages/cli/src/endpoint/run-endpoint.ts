@@ -102,6 +102,7 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
   if (endpoint.rollout !== null) pairs.push(["rollout", printable(endpoint.rollout.sentence)]);
   if (endpoint.overflow !== null) pairs.push(["overflow", printable(endpoint.overflow.sentence)]);
   if (scaling !== null) pairs.push(["scaling", printable(`${scaling.sentence} (${ago(scaling.atMs, nowMs)})`)]);
+  for (const metric of scaling?.metrics ?? []) pairs.push([`metric ${printable(metric.name)}`, metricText(metric)]);
   if (load === null) return [...pairs, ["load", "no gateway has reported"]];
   const held = load.held > 0 ? `, ${load.held} held for a first replica` : "";
   const queued = load.queued === null ? "" : `, ${load.queued} of them queued`;
@@ -115,6 +116,14 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
   if (load.kvUsage !== null) pairs.push(["KV cache", `${Math.round(100 * load.kvUsage)}% used`]);
   return pairs;
 }
+
+const metricText = ({
+  value,
+  gap,
+  kind,
+  target,
+}: NonNullable<NonNullable<Endpoint["scaling"]>["metrics"]>[number]): string =>
+  `${gap ?? Number((value ?? 0).toPrecision(6))}, target ${target}${kind === "perReplica" ? " for each replica" : ""}`;
 
 const latencyText = ({ p50Ms, p95Ms, p99Ms }: NonNullable<NonNullable<Endpoint["load"]>["ttft"]>): string =>
   `p50 ${milliseconds(p50Ms)}, p95 ${milliseconds(p95Ms)}, p99 ${milliseconds(p99Ms)}`;

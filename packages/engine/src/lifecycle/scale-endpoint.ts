@@ -30,7 +30,7 @@ export function recordScale(
 ): void {
   batch.emit({
     kind: "endpointScaled",
-    version: 1,
+    version: 2,
     atMs: batch.nowMs,
     workloadId,
     actor,

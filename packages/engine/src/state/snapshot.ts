@@ -25,7 +25,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 27;
+const SNAPSHOT_FORMAT = 28;
+
+/** The format of a state in which no endpoint follows values of metric sources. */
+const FORMAT_WITHOUT_FOLLOWED_METRICS = 27;
 
 /** The format of a state without declared stores and expected transfers. */
 const FORMAT_WITHOUT_STORES = 26;
@@ -97,7 +100,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasStores(state)) return SNAPSHOT_FORMAT;
+  if (followsMetrics(state)) return SNAPSHOT_FORMAT;
+  if (hasStores(state)) return FORMAT_WITHOUT_FOLLOWED_METRICS;
   if (hasQualifications(state)) return FORMAT_WITHOUT_STORES;
   if (hasRemediations(state)) return FORMAT_WITHOUT_QUALIFICATIONS;
   if (hasCaches(state)) return FORMAT_WITHOUT_REMEDIATIONS;
@@ -199,6 +203,14 @@ const hasForeignUse = ({ nodes }: State): boolean =>
 function followsLoad({ workloads }: State): boolean {
   for (const { spec, scale } of workloads.values())
     if (scale?.ground.kind === "load" || (spec.kind === "serve" && spec.scale !== undefined)) return true;
+  return false;
+}
+
+function followsMetrics({ workloads }: State): boolean {
+  for (const { spec, scale } of workloads.values()) {
+    if (scale?.ground.kind === "load" && scale.ground.metric !== undefined) return true;
+    if (spec.kind === "serve" && spec.scale?.metrics !== undefined) return true;
+  }
   return false;
 }
 

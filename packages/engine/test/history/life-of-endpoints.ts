@@ -12,6 +12,8 @@ export function beginEndpoint(drive: Drive): void {
   change(drive, { replicaCount: 2, scale: { concurrencyMilli: 4_000, idleToZeroMs: 60_000, downAfterMs: 60_000 } });
   const budget = { microUsd: 50_000_000, period: "day" } as const;
   change(drive, { overflow: { provider: "backup", queueTimeMs: 5_000, budget, dataRules: ["unmarked"] } });
+  const metrics = [{ name: "jobsQueued", source: "site", perReplicaMilli: 20_000 }] as const;
+  change(drive, { scale: { concurrencyMilli: 4_000, metrics, idleToZeroMs: 60_000, downAfterMs: 60_000 } });
   const [first, second] = replicasOf(drive);
   if (first === undefined || second === undefined) throw new Error("the endpoint has no two replicas");
   drive.receive({ kind: "attemptRunning", attemptId: first });
@@ -25,10 +27,13 @@ export function followLoad(drive: Drive): void {
   const [first] = replicasOf(drive);
   if (first === undefined) throw new Error("the endpoint has no replica");
   const load = { kind: "load", measuredMilli: 0, targetMilli: 4_000, neededMilli: 1_000, aheadMs: 30_000 } as const;
+  const queued = { cause: "metric", metric: "jobsQueued" } as const;
   const scaled = { kind: "scaleEndpoint", workloadId: workloadId(idOf(drive)) } as const;
   drive.receive(
     command({ ...scaled, from: 2, replicas: 1, ground: { ...load, cause: "concurrency" }, stopFirst: [first] }),
     command({ ...scaled, from: 1, replicas: 2, ground: { ...load, cause: "held" }, stopFirst: [] }),
+    command({ ...scaled, from: 2, replicas: 1, ground: { ...load, ...queued }, stopFirst: [] }),
+    command({ ...scaled, from: 1, replicas: 2, ground: { ...load, ...queued }, stopFirst: [] }),
   );
 }
 

@@ -234,6 +234,18 @@ export interface LatencyTarget {
   readonly p99Ms?: number;
 }
 
+/** A target for a value that a metric source reads about the endpoint. One of the amounts is stated, in thousandths. */
+export interface ScaleMetric {
+  /** Name of the value in the series of the endpoint. */
+  readonly name: string;
+  /** Metric source with the value; absent: the only one that has it. */
+  readonly source?: string;
+  /** The value is an amount that replicas share, such as a length of a queue. */
+  readonly perReplicaMilli?: number;
+  /** The value is a level that falls when replicas are added, such as a utilisation. */
+  readonly levelMilli?: number;
+}
+
 /**
  * How the number of replicas follows traffic, by targets for each replica or for requests. The control plane reads the
  * targets and sends `scaleEndpoint`; decisions do not read them.
@@ -249,6 +261,8 @@ export interface ScaleTargets {
   readonly ttft?: LatencyTarget;
   /** Time per output token after the first. */
   readonly tpot?: LatencyTarget;
+  /** Readings of metric sources about the endpoint; absent: none. */
+  readonly metrics?: readonly ScaleMetric[];
   /** Time without requests after which an endpoint with a minimum of 0 has no replicas; absent: it keeps one. */
   readonly idleToZeroMs?: number;
   /** Time for which fewer replicas must have been enough before some are stopped. */
@@ -377,12 +391,14 @@ export type ScaleGround =
   | LoadGround;
 
 /**
- * The load of the endpoint. Numbers are thousandths of the unit of the cause: requests, requests per second, ms. `idle`
- * has the time without requests, `held` the requests that wait for a first replica.
+ * The load of the endpoint. Numbers are thousandths of the unit of the cause: requests, requests per second, ms, or that of the
+ * value of a metric source. `idle` has the time without requests, `held` the requests that wait for a first replica.
  */
 export interface LoadGround {
   readonly kind: "load";
-  readonly cause: "concurrency" | "requestsPerSecond" | "queueTime" | "ttft" | "tpot" | "held" | "idle";
+  readonly cause: "concurrency" | "requestsPerSecond" | "queueTime" | "ttft" | "tpot" | "held" | "idle" | "metric";
+  /** Name of the value of a metric source, with the cause `metric`. */
+  readonly metric?: string;
   readonly measuredMilli: number;
   readonly targetMilli: number;
   /** Replicas that the load needs when a start that begins now would be ready, in thousandths. */

@@ -20,7 +20,9 @@ import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJ
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { LearntFiles } from "./learnt-files.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { makesRoom } from "./makes-room.ts";
+import { NewestValues } from "./newest-values.ts";
 import { RolloutService } from "./rollout-service.ts";
 
 const TICK_MS = 2_000;
@@ -33,6 +35,7 @@ interface AutoscalerParts {
   /** Folder of the state. */
   readonly home: string;
   readonly driver: Pick<Driver, "read" | "command">;
+  readonly telemetry: Pick<Telemetry, "onFollowed">;
   readonly log: DriverLog;
   readonly nowMs: () => number;
 }
@@ -49,6 +52,7 @@ interface Followed {
 export class AutoscalerService implements EndpointReadings {
   readonly #parts: AutoscalerParts;
   readonly #reports = new LoadReports();
+  readonly #metrics = new NewestValues();
   readonly #rollouts: RolloutService;
   readonly #followed = new Map<string, Followed>();
   readonly #learnt: LearntFiles;
@@ -61,6 +65,7 @@ export class AutoscalerService implements EndpointReadings {
     this.#parts = parts;
     this.#rollouts = new RolloutService(parts);
     this.#learnt = new LearntFiles(parts.home, parts.log, parts.nowMs);
+    parts.telemetry.onFollowed = (values) => this.#metrics.take(values);
   }
 
   start(): void {
@@ -135,6 +140,7 @@ export class AutoscalerService implements EndpointReadings {
       const ids = await driver.read((engine) => endpointsOf(engine).map(({ id }) => id));
       const present = new Set<string>(ids);
       this.#reports.keepOnly(present, nowMs());
+      this.#metrics.keepOnly(present);
       for (const id of this.#followed.keys()) if (!present.has(id)) this.#forget(id);
       for (const id of ids) await this.#lookAt(id);
       if (this.#isClosed) return;
@@ -187,13 +193,21 @@ export class AutoscalerService implements EndpointReadings {
   }
 
   async #decide(endpoint: ScaledEndpoint, followed: Followed): Promise<void> {
-    const { command, ground, rule, state } = followed.control.decide(endpoint, this.#reports, this.#parts.nowMs());
+    const seen = { reports: this.#reports, metrics: this.#metrics.of(endpoint.id) };
+    const { command, ground, rule, state } = followed.control.decide(endpoint, seen, this.#parts.nowMs());
     const refusal = command === null ? null : await this.#scale(command);
     const kept = refusal === null ? state.kept : "refused";
     followed.state = {
       ...state,
       kept,
-      sentence: scalingSentence({ ground, kept, silentAfterMs: SILENT_AFTER_MS, refusal, rule }),
+      sentence: scalingSentence({
+        ground,
+        kept,
+        silentAfterMs: SILENT_AFTER_MS,
+        refusal,
+        rule,
+        metrics: state.metrics,
+      }),
     };
   }
 

@@ -15,7 +15,7 @@ import { readSecret } from "../executors/secret-references.ts";
 import type { SourceStates, Telemetry } from "../telemetry/telemetry.ts";
 import type { RemoteWriteTarget } from "./remote-writer.ts";
 import { targetCountKey } from "./target-messages.ts";
-import type { ReadSource } from "./target-messages.ts";
+import type { PlannedEndpoint, ReadSource } from "./target-messages.ts";
 
 const FILE = "metric-sources.yaml";
 const HEADER = "# Metric sources of this control plane. `headroom metric-source add` and `remove` write this file.\n";
@@ -147,7 +147,8 @@ export class MetricSourceService {
         const declarations = sources.map(({ declaration }) => declaration);
         const { targets, refused }: Expansion = expandTargets(declarations, fleet.nodes, fleet.replicas);
         this.#refused = refused;
-        telemetry.setTargets({ sources, targets, nodes: new Set(fleet.nodes.map(({ id }) => id)) });
+        const nodes = new Set(fleet.nodes.map(({ id }) => id));
+        telemetry.setTargets({ sources, targets, nodes, endpoints: fleet.endpoints });
         this.#sent = { sources: text, fleet };
       }
       this.#counts = await this.#counted();
@@ -197,12 +198,14 @@ export class MetricSourceService {
 interface SourceFleet {
   readonly nodes: readonly SourceNode[];
   readonly replicas: readonly SourceReplica[];
+  readonly endpoints: readonly PlannedEndpoint[];
 }
 
 /** Labels are compared by identity: the state keeps the object until they change. */
 const isSameFleet = (before: SourceFleet, now: SourceFleet): boolean =>
   before.nodes.length === now.nodes.length &&
   before.replicas.length === now.replicas.length &&
+  JSON.stringify(before.endpoints) === JSON.stringify(now.endpoints) &&
   now.nodes.every(({ id, pool, labels }, at) => {
     const known = before.nodes[at];
     return known !== undefined && known.id === id && known.pool === pool && known.labels === labels;
@@ -224,7 +227,12 @@ function fleetOf(engine: Engine): SourceFleet {
       return [{ endpoint: id, attempt: attempt.id, url: `http://${attempt.ready.address}` }];
     }),
   );
-  return { nodes, replicas };
+  const endpoints = [...endpointsOf(engine)].map(({ id, spec }) => ({
+    id,
+    name: `${spec.team}/${spec.name}`,
+    follows: spec.kind === "serve" ? [...new Set(spec.scale?.metrics?.map(({ name }) => name))] : [],
+  }));
+  return { nodes, replicas, endpoints };
 }
 
 /** A declaration as a document again: durations are text there. */

@@ -148,6 +148,36 @@ describe("queries of a Prometheus", () => {
   });
 });
 
+it("lets an endpoint follow a query without a gateway, and holds its number while the value is not known", async () => {
+  let jobs = "30";
+  const { url } = await exporter(() => {
+    const result = [{ metric: { endpoint: "default/worker" }, value: [1, jobs] }];
+    return JSON.stringify({ status: "success", data: { resultType: "vector", result } });
+  });
+  const query = "sum by (endpoint) (jobs_queued)";
+  const queries = [{ value: "jobsQueued", query, subject: "endpoint", label: "endpoint" }];
+  const { workloadId } = await live.client.submitWorkload({
+    kind: "serve",
+    name: "worker",
+    run: "sleep 60",
+    replicas: { min: 0, max: 2 },
+    scale: { metrics: [{ name: "jobsQueued", perReplicaMilli: 20_000 }], idleToZeroMs: 600_000 },
+  });
+  await declare("site", "prometheus", { url, every: "5s", queries });
+  const endpoint = async () => (await live.client.endpoints()).items[0];
+  await expect.poll(endpoint, patience).toMatchObject({
+    replicas: { wanted: 2 },
+    lastChange: { actor: "autoscaler", ground: { kind: "load", cause: "metric", metric: "jobsQueued" } },
+    scaling: { metrics: [{ name: "jobsQueued", value: 30, target: 20, gap: null }] },
+  });
+  jobs = "NaN";
+  await expect
+    .poll(endpoint, patience)
+    .toMatchObject({ replicas: { wanted: 2 }, scaling: { kept: "metric", metrics: [{ gap: "unsound" }] } });
+  expect((await endpoint())?.scaling?.sentence).toContain("The value of jobsQueued is below zero or no number.");
+  await live.client.stopWorkload(workloadId);
+});
+
 it("refuses declarations with every problem, and addresses that are never read", async () => {
   await expect(declare("bad", "scrape", { targets: ["ftp://h"], every: "0s" })).rejects.toMatchObject({
     code: "invalidRequest",

@@ -20,6 +20,12 @@ const answer = z.object({
   }),
 });
 
+/** Nodes and endpoints of the fleet. `endpoints`: ids of workloads, by `TEAM/NAME`. */
+export interface KnownSubjects {
+  readonly nodes: ReadonlySet<string>;
+  readonly endpoints: ReadonlyMap<string, string>;
+}
+
 export interface QuerySample {
   readonly subject: string;
   readonly value: number;
@@ -27,6 +33,8 @@ export interface QuerySample {
 
 export interface QueryOutcome {
   readonly samples: readonly QuerySample[];
+  /** Subjects with a value that is no number, or with several values. */
+  readonly doubtful: ReadonlySet<string>;
   readonly seriesCount: number;
   /** Why some series gave no sample; `null`: all did. */
   readonly problem: string | null;
@@ -36,21 +44,31 @@ export const queryUrl = (base: string, query: string): string =>
   `${base.replace(/\/+$/, "")}/api/v1/query?query=${encodeURIComponent(query)}`;
 
 /** Throws if the text is no answer to a query. An empty result is an answer: nothing is known now. */
-export function querySamples(text: string, query: PrometheusQuery, nodes: ReadonlySet<string>): QueryOutcome {
+export function querySamples(text: string, query: PrometheusQuery, known: KnownSubjects): QueryOutcome {
   const { data } = readAnswer(text);
   const rows =
     data.resultType === "vector"
       ? data.result
       : [{ metric: {} as Readonly<Record<string, string>>, value: data.result }];
   const samples: QuerySample[] = [];
+  const values = new Map<string, number>();
+  const doubtful = new Set<string>();
   let problem: string | null = null;
   for (const { metric, value } of rows) {
-    const subject = subjectOf(query, metric, nodes);
+    const subject = subjectOf(query, metric, known);
     if (subject === null)
       problem ??= `a series has no ${query.subject} in its label ${query.label}: ${JSON.stringify(metric).slice(0, 200)}`;
-    else if (Number.isFinite(Number(value[1]))) samples.push({ subject, value: Number(value[1]) });
+    else {
+      const number = Number(value[1]);
+      const before = values.get(subject);
+      values.set(subject, number);
+      if (Number.isFinite(number)) samples.push({ subject, value: number });
+      if (!Number.isFinite(number) || (before !== undefined && before !== number)) doubtful.add(subject);
+      if (before !== undefined)
+        problem ??= `several series are about ${subject}: join them, as in sum by (${query.label}) (...)`;
+    }
   }
-  return { samples, seriesCount: rows.length, problem };
+  return { samples, doubtful, seriesCount: rows.length, problem };
 }
 
 function readAnswer(text: string): z.output<typeof answer> {
@@ -68,11 +86,12 @@ function readAnswer(text: string): z.output<typeof answer> {
 function subjectOf(
   { subject, label, indexLabel }: PrometheusQuery,
   metric: Readonly<Record<string, string>>,
-  nodes: ReadonlySet<string>,
+  { nodes, endpoints }: KnownSubjects,
 ): string | null {
   if (subject === "fleet") return "fleet";
   const id = metric[label];
   if (id === undefined || id === "" || id.length > ID_CHARS_MAX) return null;
+  if (subject === "endpoint" && endpoints.has(id)) return `endpoint:${endpoints.get(id) ?? id}`;
   if (subject !== "node" && subject !== "accelerator") return /\s/.test(id) ? null : `${subject}:${id}`;
   const node = nodeNamed(id, nodes);
   if (node === null) return null;

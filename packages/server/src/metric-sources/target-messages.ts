@@ -13,6 +13,30 @@ export interface TargetPlan {
   readonly targets: readonly MetricTarget[];
   /** Nodes of the fleet. Samples about others are not recorded. */
   readonly nodes: ReadonlySet<string>;
+  readonly endpoints: readonly PlannedEndpoint[];
+}
+
+/** An endpoint that has not ended. */
+export interface PlannedEndpoint {
+  /** Id of the workload. */
+  readonly id: string;
+  /** `TEAM/NAME`. */
+  readonly name: string;
+  /** Names of the values that its number of replicas follows. */
+  readonly follows: readonly string[];
+}
+
+/** One value of an endpoint that follows it, as a source read it last. */
+export interface FollowedValue {
+  readonly endpoint: string;
+  readonly source: string;
+  readonly name: string;
+  /** NaN: the answer had several values. */
+  readonly value: number;
+  readonly atMs: number;
+  readonly everyMs: number;
+  /** Number of replicas that it was read from; `null`: it was read about the endpoint as a whole. */
+  readonly replicas: number | null;
 }
 
 /** Numbers of targets by source and state. */

@@ -5,6 +5,7 @@ import { acceleratorSubject } from "@headroom/views";
 import type { SubjectSample } from "@headroom/views";
 import type { AddressReader } from "./read-address.ts";
 import { querySamples, queryUrl } from "./query-samples.ts";
+import type { KnownSubjects, QueryOutcome } from "./query-samples.ts";
 import type { ReadSource, TargetState } from "./target-messages.ts";
 
 const ACCEPT = "text/plain;version=0.0.4;q=0.9,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
@@ -51,6 +52,9 @@ export class TargetReader {
   /** Values of the last reading of a replica, for the endpoint. */
   newest: Readonly<Record<string, number>> | null = null;
 
+  /** Values of the last answer of a query about endpoints, by id; NaN: none, or several. */
+  endpointValues: ReadonlyMap<string, number> | null = null;
+
   get isSilent(): boolean {
     return this.#state.state === "silent";
   }
@@ -70,12 +74,12 @@ export class TargetReader {
   }
 
   /** Reads the target once. Never rejects: a failure is a state. */
-  async read(addresses: AddressReader, nodes: ReadonlySet<string>, clock: () => number): Promise<Outcome["samples"]> {
+  async read(addresses: AddressReader, known: KnownSubjects, clock: () => number): Promise<Outcome["samples"]> {
     const beganMs = clock();
     this.#isReading = true;
     this.#dueAtMs = Math.max(Math.min(this.#dueAtMs, beganMs) + this.everyMs, beganMs);
     try {
-      const outcome = await this.#outcome(addresses, nodes, clock);
+      const outcome = await this.#outcome(addresses, known, clock);
       const { sampleCount, valueCount, problem } = outcome;
       const durationMs = clock() - beganMs;
       this.#enter("up", clock(), { readAtMs: clock(), durationMs, sampleCount, valueCount, problem });
@@ -83,6 +87,7 @@ export class TargetReader {
     } catch (error) {
       this.#reading.discard();
       this.newest = null;
+      this.endpointValues = null;
       const problem = (error instanceof Error ? error.message : String(error)).slice(0, 500);
       this.#enter("silent", clock(), { durationMs: clock() - beganMs, sampleCount: 0, valueCount: 0, problem });
       return [];
@@ -96,7 +101,7 @@ export class TargetReader {
     this.#state = { ...this.#state, ...rest, state, sinceMs };
   }
 
-  async #outcome(addresses: AddressReader, nodes: ReadonlySet<string>, clock: () => number): Promise<Outcome> {
+  async #outcome(addresses: AddressReader, known: KnownSubjects, clock: () => number): Promise<Outcome> {
     const { query } = this.target;
     const { token, declaration } = this.#source;
     const timeoutMs = ("timeout" in declaration ? declaration.timeout : 10) * 1_000;
@@ -106,8 +111,10 @@ export class TargetReader {
     }
     const url = queryUrl(this.target.url, query.query);
     const text = await addresses.read({ url, token, timeoutMs, accept: "application/json" });
-    const { samples, seriesCount, problem } = querySamples(text, query, nodes);
+    const outcome = querySamples(text, query, known);
+    const { samples, seriesCount, problem } = outcome;
     const atMs = clock();
+    this.endpointValues = query.subject === "endpoint" ? endpointValues(outcome) : null;
     return {
       samples: samples.map(({ subject, value }) => ({ subject, atMs, values: { [query.value]: value } })),
       sampleCount: seriesCount,
@@ -143,4 +150,12 @@ export class TargetReader {
     if (node === null) return null;
     return kind === "node" ? `node:${node}` : acceleratorSubject(node, Number(index));
   }
+}
+
+const ENDPOINT = "endpoint:";
+
+function endpointValues({ samples, doubtful }: QueryOutcome): ReadonlyMap<string, number> {
+  const values = new Map(samples.map(({ subject, value }) => [subject.slice(ENDPOINT.length), value]));
+  for (const subject of doubtful) values.set(subject.slice(ENDPOINT.length), Number.NaN);
+  return values;
 }

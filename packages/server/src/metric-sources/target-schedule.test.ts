@@ -40,6 +40,7 @@ it("reads a target again and again while hundreds before it never answer", async
     sources: [{ declaration: read.declaration, token: null }],
     targets: [...targets, target(urlOf(good), "good")],
     nodes: new Set(["good"]),
+    endpoints: [],
   });
   try {
     await expect.poll(() => recordedCount, { timeout: 20_000, interval: 100 }).toBeGreaterThan(4);

@@ -7,9 +7,11 @@ import type { MetricSource, MetricTarget } from "@headroom/metrics";
 import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { acceleratorIndexOf } from "@headroom/views";
 import type { SubjectSample } from "@headroom/views";
+import { FollowedValues } from "./followed-values.ts";
+import type { KnownSubjects } from "./query-samples.ts";
 import { AddressReader } from "./read-address.ts";
 import { targetCountKey } from "./target-messages.ts";
-import type { ReadSource, TargetCounts, TargetPlan, TargetState } from "./target-messages.ts";
+import type { FollowedValue, ReadSource, TargetCounts, TargetPlan, TargetState } from "./target-messages.ts";
 import { TargetReader } from "./target-reader.ts";
 import { WrittenReadings } from "./written-readings.ts";
 import type { WriteOutcome } from "./written-readings.ts";
@@ -34,7 +36,8 @@ export class TargetSchedule {
   readonly #timer: NodeJS.Timeout;
   #readers = new Map<string, TargetReader>();
   #sources = new Map<string, { readonly source: ReadSource; readonly text: string; readonly index: MappingIndex }>();
-  #nodes: ReadonlySet<string> = new Set();
+  #known: KnownSubjects = { nodes: new Set(), endpoints: new Map() };
+  readonly #followed = new FollowedValues();
   /** The readers in the order of the plan, and where the next look begins in it, for silent targets and for others. */
   #order: readonly TargetReader[] = [];
   readonly #begin = { silent: 0, other: 0 };
@@ -83,7 +86,8 @@ export class TargetSchedule {
     this.#readers = readers;
     this.#order = [...readers.values()];
     this.units = Object.fromEntries(plan.sources.flatMap(({ declaration }) => declaredUnits(declaration)));
-    this.#nodes = plan.nodes;
+    this.#known = { nodes: plan.nodes, endpoints: new Map(plan.endpoints.map(({ id, name }) => [name, id])) };
+    this.#followed.endpoints = plan.endpoints;
     this.#takeWrites(plan.sources);
   }
 
@@ -107,11 +111,16 @@ export class TargetSchedule {
     return taken;
   }
 
+  /** Values that endpoints follow, since the last call. */
+  takeFollowed(): readonly FollowedValue[] {
+    return this.#followed.take();
+  }
+
   /** Takes the body of a remote write. */
   write(body: Uint8Array): WriteOutcome | "damaged" | "noSource" {
     if (this.#written === null) return "noSource";
     const series = readWriteRequest(body);
-    return series === null ? "damaged" : this.#written.readings.add(series, this.#nodes, this.#options.nowMs());
+    return series === null ? "damaged" : this.#written.readings.add(series, this.#known.nodes, this.#options.nowMs());
   }
 
   close(): void {
@@ -143,8 +152,9 @@ export class TargetSchedule {
 
   async #read(reader: TargetReader, kind: "silent" | "other"): Promise<void> {
     this.#reading[kind]++;
-    const samples = await reader.read(this.#addresses, this.#nodes, this.#options.nowMs);
+    const samples = await reader.read(this.#addresses, this.#known, this.#options.nowMs);
     this.#reading[kind]--;
+    this.#followed.addAnswer(reader, this.#options.nowMs());
     if (samples.length === 0) return;
     const { node, endpoint } = reader.target;
     if (endpoint !== null) this.#changedEndpoints.add(endpoint);
@@ -170,19 +180,21 @@ export class TargetSchedule {
 
   #recordEndpoints(atMs: number): void {
     if (this.#changedEndpoints.size === 0) return;
-    const newest = new Map<string, Readonly<Record<string, number>>[]>();
-    for (const { target, newest: values } of this.#readers.values()) {
-      if (target.endpoint === null || values === null || !this.#changedEndpoints.has(target.endpoint)) continue;
-      const known = newest.get(target.endpoint);
-      if (known === undefined) newest.set(target.endpoint, [values]);
-      else known.push(values);
+    const newest = new Map<string, TargetReader[]>();
+    for (const reader of this.#readers.values()) {
+      const { endpoint } = reader.target;
+      if (endpoint === null || reader.newest === null || !this.#changedEndpoints.has(endpoint)) continue;
+      const known = newest.get(endpoint);
+      if (known === undefined) newest.set(endpoint, [reader]);
+      else known.push(reader);
     }
     this.#changedEndpoints.clear();
+    for (const [endpoint, readers] of newest) this.#followed.addReplicas(endpoint, readers, atMs);
     this.#options.record(
-      [...newest].map(([endpoint, values]) => ({
+      [...newest].map(([endpoint, readers]) => ({
         subject: `endpoint:${endpoint}`,
         atMs,
-        values: combineReplicas(values),
+        values: combineReplicas(readers.map((reader) => reader.newest ?? {})),
       })),
     );
   }

@@ -3,7 +3,7 @@ import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@h
 import type { NodeReadings } from "@headroom/protocol";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
 import type { WriteOutcome } from "../metric-sources/written-readings.ts";
-import type { TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
+import type { FollowedValue, TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { MetricsRange, NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
@@ -78,4 +78,6 @@ export interface TelemetryAnswer {
   readonly write?: WriteOutcome | "damaged" | "noSource";
   /** Readings of accelerators by exporters since the last flush. */
   readonly readings?: readonly NodeReadings[];
+  /** Values of metric sources that endpoints follow, since the last flush. */
+  readonly followed?: readonly FollowedValue[];
 }

@@ -31,7 +31,7 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
     case "flush":
       database.flush(request.nowMs, request.all);
       void writer?.flush();
-      return { readings: schedule.takeReadings() };
+      return { readings: schedule.takeReadings(), followed: schedule.takeFollowed() };
     case "read":
       return { page: database.read(request.request) };
     case "newest":

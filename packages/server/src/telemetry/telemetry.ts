@@ -13,7 +13,7 @@ import { NewestReports } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 import type { NodeReadings } from "@headroom/protocol";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
-import type { TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
+import type { FollowedValue, TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
 import type { MeasuredUntil } from "./accelerator-sampler.ts";
@@ -90,6 +90,8 @@ export class Telemetry implements TelemetrySink {
 
   /** Called with readings of accelerators by exporters. */
   onReadings: (readings: readonly NodeReadings[]) => void = () => undefined;
+  /** Called with values of metric sources that endpoints follow. */
+  onFollowed: (values: readonly FollowedValue[]) => void = () => undefined;
   #plan: TargetPlan | null = null;
   #exported: RemoteWriteTarget | null = null;
 
@@ -215,6 +217,7 @@ export class Telemetry implements TelemetrySink {
     const answer = await this.#call({ kind: "flush", nowMs: this.#options.nowMs(), all });
     if (answer === null) return;
     this.#bytes = answer.bytes;
+    if (answer.followed !== undefined && answer.followed.length > 0) this.onFollowed(answer.followed);
     if (answer.readings !== undefined && answer.readings.length > 0) this.onReadings(answer.readings);
   }
 

@@ -1,14 +1,17 @@
 /** `scale` of `kind: serve`: targets by which the number of replicas follows traffic. */
 import { z } from "zod";
 import type { FieldProblem } from "../document-problem.ts";
-import { defaulted, optional, record, type WrittenFields } from "../encoding/field.ts";
+import { defaulted, listOf, optional, record, required, type WrittenFields } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
 import * as limits from "../limits.ts";
+import * as names from "../names.ts";
 import { readThousandths } from "../notation/quantities.ts";
 
 /** The stabilization window of the Kubernetes HorizontalPodAutoscaler for scaling down. */
 const DOWN_AFTER_MS = 300_000;
 const AMOUNT_MILLI_MAX = 1_000_000_000;
+/** Values of metric sources can be bytes or tokens. */
+const VALUE_MILLI_MAX = 1_000_000_000_000_000;
 
 export const amountOf = (noun: string) =>
   notation.scalar({
@@ -36,6 +39,50 @@ const latencyTarget = record(
   },
 );
 
+const METRICS_MAX = 8;
+
+const valueAmount = notation.scalar({
+  wire: limits.integer(1, VALUE_MILLI_MAX),
+  unit: "Thousandths.",
+  kind: "number",
+  editor: { type: ["number", "string"], exclusiveMinimum: 0 },
+  read: (value) => readThousandths(value, { range: { min: 1, max: VALUE_MILLI_MAX }, noun: "the unit of the value" }),
+  write: (milli) => milli / 1000,
+});
+
+const metric = record(
+  {
+    name: required(notation.name(names.metricValue), {
+      description: "Name of the value in the series of the endpoint (`headroom series endpoint:ID`).",
+      examples: ["jobsQueued"],
+    }),
+    source: optional(notation.name(names.metricSourceName), {
+      description: "Name of the metric source.",
+      otherwise: "the only source with the value",
+    }),
+    perReplica: optional(valueAmount, {
+      wire: "perReplicaMilli",
+      description: "Amount for each replica, of a value that replicas share, such as the length of a queue.",
+      examples: [20],
+    }),
+    level: optional(valueAmount, {
+      wire: "levelMilli",
+      description: "The value to keep, of a value that falls when replicas are added, such as a utilisation.",
+      examples: [70],
+    }),
+  },
+  {
+    meant: { value: "name", averageValue: "perReplica", threshold: "level", averageUtilization: "level" },
+    wire: (shape) =>
+      z
+        .strictObject(shape)
+        .refine(({ perReplicaMilli, levelMilli }) => (perReplicaMilli === undefined) !== (levelMilli === undefined), {
+          message: "needs either perReplicaMilli or levelMilli",
+        })
+        .meta({ id: "ScaleMetric" }),
+  },
+);
+
 const targets = record(
   {
     concurrency: optional(amountOf("requests"), {
@@ -58,6 +105,17 @@ const targets = record(
       description: "Time for each output token after the first.",
       examples: [{ p95: "100ms" }],
     }),
+    metrics: optional(
+      listOf(metric, {
+        min: 1,
+        max: METRICS_MAX,
+        error: () => "must be a list like [{ name: jobsQueued, perReplica: 20 }]",
+      }),
+      {
+        description: "Targets for values that metric sources read about the endpoint, such as PromQL queries.",
+        examples: [[{ name: "jobsQueued", perReplica: 20 }]],
+      },
+    ),
     idleToZero: optional(notation.duration(1_000, limits.DURATION_MS_MAX), {
       wire: "idleToZeroMs",
       description: "Time without requests after which the endpoint has no replicas. It needs `replicas.min: 0`.",
@@ -86,6 +144,15 @@ export const scale = optional(targets, {
   otherwise: "commands alone change the number",
 });
 
+function metricProblems(metrics: readonly WrittenFields<typeof metric.parts>[]): FieldProblem[] {
+  return metrics.flatMap(({ name, source, perReplica, level }, index): FieldProblem[] => {
+    const path = ["scale", "metrics", index];
+    const first = metrics.findIndex((each) => each.name === name && each.source === source);
+    if ((perReplica === null) === (level === null)) return [{ path, message: "needs either perReplica or level" }];
+    return first < index ? [{ path, message: `has the value ${name} a second time` }] : [];
+  });
+}
+
 type WrittenTargets = WrittenFields<typeof targets.parts>;
 
 /** Problems between the targets and the bounds of an endpoint. */
@@ -94,9 +161,9 @@ export function scaleProblems(
   replicas: { readonly min: number } | null,
 ): FieldProblem[] {
   if (written === null) return [];
-  const { concurrency, requestsPerSecond, queueTime, ttft, tpot, idleToZero } = written;
-  const problems: FieldProblem[] = [];
-  if ([concurrency, requestsPerSecond, queueTime, ttft, tpot, idleToZero].every((target) => target === null))
+  const { concurrency, requestsPerSecond, queueTime, ttft, tpot, metrics, idleToZero } = written;
+  const problems: FieldProblem[] = metricProblems(metrics ?? []);
+  if ([concurrency, requestsPerSecond, queueTime, ttft, tpot, metrics, idleToZero].every((target) => target === null))
     problems.push({ path: ["scale"], message: "needs a target, such as concurrency: 16" });
   if (idleToZero !== null && (replicas?.min ?? 1) > 0)
     problems.push({ path: ["scale", "idleToZero"], message: "needs replicas with min: 0" });

@@ -131,7 +131,7 @@ export class DemoEndpoints implements EndpointReadings {
   #scale(workload: Workload, kept: FollowedEndpoint, nowMs: number): void {
     const endpoint = scaledEndpoint(workload, this.#activeOf(workload));
     if (endpoint === null) return void (kept.state = null);
-    const { command, ground, rule, state } = kept.scaling.decide(endpoint, this.#reports, nowMs);
+    const { command, ground, rule, state } = kept.scaling.decide(endpoint, { reports: this.#reports }, nowMs);
     const refusal = command === null ? null : this.#send(command, "autoscaler");
     const shown = refusal === null ? state.kept : "refused";
     const sentence = scalingSentence({ ground, kept: shown, silentAfterMs: SILENT_AFTER_MS, refusal, rule });

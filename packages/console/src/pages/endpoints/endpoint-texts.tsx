@@ -37,6 +37,7 @@ const words: Readonly<Record<NonNullable<NonNullable<Endpoint["scaling"]>["kept"
   partial: "a gateway is silent",
   holding: "holds before it changes",
   max: "at its maximum",
+  metric: "a value that it follows is not known",
   refused: "change refused",
 };
 
