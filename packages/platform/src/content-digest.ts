@@ -57,6 +57,17 @@ export function digestOfFiles(files: readonly HashedFile[]): ContentDigest {
   return { digest: `sha256:${hash.digest("hex")}`, bytes, files: files.length };
 }
 
+/** The order of paths in a digest: a directory stands where its name does, among the names beside it. */
+export function comparePaths(left: string, right: string): number {
+  const [lefts, rights] = [left.split("/"), right.split("/")];
+  for (const [depth, one] of lefts.entries()) {
+    const other = rights[depth];
+    if (other === undefined) return 1;
+    if (one !== other) return one < other ? -1 : 1;
+  }
+  return lefts.length - rights.length;
+}
+
 /** Paths of the files in a directory in the order of the digest; one empty path: the target is a file. */
 export async function contentFiles(target: string, signal?: AbortSignal): Promise<readonly string[]> {
   const file = await openPlain(target);

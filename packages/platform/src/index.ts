@@ -5,7 +5,7 @@
  * `exposure.ts`: addresses without TLS. `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
  * `page-files.ts`: built web pages. `content-digest.ts`: the digest of a file or directory. `run-command.ts`: commands of operators and of other systems.
  */
-export { contentDigest, contentFiles, digestOfFiles } from "./content-digest.ts";
+export { comparePaths, contentDigest, contentFiles, digestOfFiles } from "./content-digest.ts";
 export { checkListening, isLoopback } from "./exposure.ts";
 export { issueText } from "./issue-text.ts";
 export { lockDirectory } from "./directory-lock.ts";

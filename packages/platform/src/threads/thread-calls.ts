@@ -15,10 +15,14 @@ export class ThreadCalls<Request, Answer> {
   readonly #owed: Owed<Answer>[] = [];
   readonly #ended: Promise<void>;
   #failure: Error | null = null;
+  #keepsProcess = true;
 
   constructor(url: URL, data: unknown, heapMibMax?: number) {
     this.#worker = startThread(url, data, heapMibMax);
-    this.#worker.on("message", (answer: Answer) => this.#owed.shift()?.resolve(answer));
+    this.#worker.on("message", (answer: Answer) => {
+      this.#owed.shift()?.resolve(answer);
+      if (!this.#keepsProcess && this.#owed.length === 0) this.#worker.unref();
+    });
     this.#worker.on("error", (error) => {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
     });
@@ -28,6 +32,12 @@ export class ThreadCalls<Request, Answer> {
         resolve();
       });
     });
+  }
+
+  /** The process may end while the thread has no request to answer. */
+  unrefIdle(): void {
+    this.#keepsProcess = false;
+    if (this.#owed.length === 0) this.#worker.unref();
   }
 
   /** The first message of the thread, before any request. */
@@ -42,6 +52,7 @@ export class ThreadCalls<Request, Answer> {
   }
 
   #expect(): Promise<Answer> {
+    if (!this.#keepsProcess) this.#worker.ref();
     return new Promise((resolve, reject) => {
       if (this.#failure === null) this.#owed.push({ resolve, reject });
       else reject(this.#failure);
@@ -59,6 +70,7 @@ export class ThreadCalls<Request, Answer> {
   }
 
   async terminate(): Promise<void> {
+    this.#worker.ref();
     await this.#worker.terminate();
   }
 }

@@ -59,17 +59,11 @@ export async function isIntact(dir: string, record: EntryRecord, signal: AbortSi
 }
 
 /** Throws if the bytes of the draft are not those of the version. */
-export async function checkDraft(
-  dir: string,
-  { uri, digest }: { readonly uri: string; readonly digest: string | null },
-  signal: AbortSignal,
-): Promise<void> {
-  if (digest === null) return;
-  const found = await contentDigest(contentOf(dir), signal);
-  if (found.digest === digest) return;
+export function checkDigest(found: string, { uri, digest }: { readonly uri: string; readonly digest: string }): void {
+  if (found === digest) return;
   throw new OperationalError(
     "wrongDigest",
-    `${uri} has other bytes than the version that was registered (${found.digest} instead of ${digest}). Restore them, or register them as a new version.`,
+    `${uri} has other bytes than the version that was registered (${found} instead of ${digest}). Restore them, or register them as a new version.`,
   );
 }
 

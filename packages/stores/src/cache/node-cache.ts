@@ -7,12 +7,13 @@ import { renameSync } from "node:fs";
 import { readdir, rename, stat, statfs, utimes } from "node:fs/promises";
 import path from "node:path";
 import { lockDirectory, makeDirectory, OperationalError, syncPath } from "@headroom/platform";
+import { DigestThread } from "../transfers/arriving-digests.ts";
 import { checkBlobs } from "../transfers/blob-digests.ts";
-import { download } from "../transfers/download.ts";
+import { download, draftFiles } from "../transfers/download.ts";
 import type { FairTurns } from "../transfers/fair-turns.ts";
 import { findContent } from "../transfers/found-content.ts";
 import type { ContentPlace, FoundContent } from "../transfers/found-content.ts";
-import { bytesOnDisk, checkDraft, contentOf, isIntact, readEntry, removeTree, sealDraft } from "./cache-entry.ts";
+import { bytesOnDisk, checkDigest, contentOf, isIntact, readEntry, removeTree, sealDraft } from "./cache-entry.ts";
 import type { EntryRecord } from "./cache-entry.ts";
 import { SentBytes } from "./sent-bytes.ts";
 import { Leases } from "./leases.ts";
@@ -68,6 +69,12 @@ interface Flight {
   staged: StagedBytes;
 }
 
+interface DraftWatch {
+  readonly signal: AbortSignal;
+  readonly onBytes: (bytes: number) => void;
+  readonly sent: SentBytes;
+}
+
 export interface CacheItem {
   readonly uri: string;
   readonly digest: string | null;
@@ -93,6 +100,7 @@ export class NodeCache {
   /** Bytes of drafts whose transfer was cut, the oldest first. They are removed before any entry is evicted. */
   readonly #left = new Map<string, number>();
   readonly #leases: Leases;
+  readonly #digestThread = new DigestThread();
   #opened: Promise<void> | null = null;
   #unlock: () => void = () => {};
   /** Called after the cache was opened, and whenever its entries change. */
@@ -152,6 +160,7 @@ export class NodeCache {
       stop.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
     if (ending.length > 0) await Promise.allSettled(ending.map(({ result }) => result));
     this.#unlock();
+    await this.#digestThread.close();
   }
 
   /** A folder that cannot be opened may be mounted later. */
@@ -290,7 +299,7 @@ export class NodeCache {
     const found = known ?? (await findContent(wanted, signal));
     await this.#makeSpace(key, found.bytes);
     let bytes = 0;
-    const { digest, uri, store, turns, parallel } = wanted;
+    const { digest, uri } = wanted;
     const onBytes = (more: number): void => {
       sent.add(more);
       this.#tell(key, { bytes: (bytes += more), totalBytes: found.bytes });
@@ -298,17 +307,7 @@ export class NodeCache {
     onBytes(0);
     const draft = { dir: path.join(this.#drafts, key), bootId: this.#options.bootId };
     await sent.open();
-    const watch = { onBytes, onKept: sent.keep, onPart: sent.complete };
-    await download({ store, turns, holder: onBytes, uri, parallel, signal, ...watch }, found, draft);
-    try {
-      await checkDraft(draft.dir, wanted, signal);
-      if (digest === null && store.tagsAreDigests === true)
-        await checkBlobs(contentOf(draft.dir), found, { uri, signal });
-    } catch (error) {
-      // The next attempt must not go on with these bytes.
-      if (!signal.aborted) await removeTree(draft.dir);
-      throw error;
-    }
+    await this.#download(draft, wanted, found, { signal, onBytes, sent });
     await sent.forget();
     const record = await sealDraft(draft.dir, { uri, digest, bytes: found.bytes, stagedAtMs: Date.now() });
     await removeTree(dir);
@@ -318,6 +317,33 @@ export class NodeCache {
     // Also for the entries that were evicted for it.
     this.onChange();
     return at;
+  }
+
+  /** Rejects if the bytes are not those of the version. */
+  async #download(
+    draft: { readonly dir: string; readonly bootId: string },
+    { digest, uri, store, turns, parallel }: WantedContent,
+    found: FoundContent,
+    { signal, onBytes, sent }: DraftWatch,
+  ): Promise<void> {
+    const isCompared = digest !== null || store.tagsAreDigests === true;
+    const digests = isCompared ? this.#digestThread.begin(draftFiles(draft.dir, found), store.partBytes) : null;
+    try {
+      const watch = { onBytes, onKept: sent.keep, onPart: sent.complete };
+      await download({ store, turns, holder: onBytes, uri, parallel, signal, digests, ...watch }, found, draft);
+      if (digests === null) return;
+      try {
+        if (digest === null) await checkBlobs(digests, found, uri);
+        else checkDigest(await digests.digest(), { uri, digest });
+      } catch (error) {
+        // The next attempt must not go on with these bytes.
+        if (!signal.aborted) await removeTree(draft.dir);
+        throw error;
+      }
+      signal.throwIfAborted();
+    } finally {
+      digests?.end();
+    }
   }
 
   async #use(key: string, item: CachedItem): Promise<string> {

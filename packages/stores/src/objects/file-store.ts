@@ -68,7 +68,11 @@ export class FileStore implements ObjectStore {
     }
   }
 
-  async *read(object: StoredObject, { from, to }: ByteRange, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *read(
+    object: StoredObject,
+    { from, to }: ByteRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Uint8Array[]> {
     const file = await open(this.#pathOf(object.key), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
       throw this.#problem(error, object.key);
     });
@@ -83,7 +87,7 @@ export class FileStore implements ObjectStore {
         const { bytesRead } = await file.read(piece, 0, piece.length, at);
         if (bytesRead === 0) throw changedObject(uri);
         at += bytesRead;
-        yield piece.subarray(0, bytesRead);
+        yield [piece.subarray(0, bytesRead)];
       }
     } finally {
       await file.close();

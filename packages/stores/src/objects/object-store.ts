@@ -23,8 +23,11 @@ export interface ObjectStore {
   head(key: string, signal: AbortSignal): Promise<StoredObject | null>;
   /** Objects whose keys begin with the prefix, in pages. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<readonly StoredObject[]>;
-  /** Fails with `objectChanged` if the object is no longer the one that was listed. */
-  read(object: StoredObject, range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /**
+   * The bytes of a range in order, in batches of pieces that are written together. Fails with `objectChanged` if the object is no
+   * longer the one that was listed.
+   */
+  read(object: StoredObject, range: ByteRange, signal: AbortSignal): AsyncIterable<readonly Uint8Array[]>;
   /** Begins the writing of an object. Nothing is visible under the key before `complete`. */
   write(key: string, bytes: number, signal: AbortSignal): Promise<ObjectWriting>;
   /** Removes an object. Without effect if there is none. */

@@ -40,11 +40,15 @@ export class OciStore implements ObjectStore {
   }
 
   /** The tag of an object is the digest of its blob, so it cannot change while it is read. */
-  async *read({ key, tag }: StoredObject, { from, to }: ByteRange, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *read(
+    { key, tag }: StoredObject,
+    { from, to }: ByteRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Uint8Array[]> {
     if (to <= from) return;
     const reference = this.#reference(key) ?? this.#reference(artifactKey(key));
     if (reference === null) throw missingObject(`oci://${this.#registry}/${key}`);
-    yield* this.#client.readBlob(reference.name, tag, { from, to, signal });
+    for await (const piece of this.#client.readBlob(reference.name, tag, { from, to, signal })) yield [piece];
   }
 
   write(): Promise<ObjectWriting> {

@@ -1,7 +1,9 @@
 /** A bucket behind the S3 protocol. The SDK is loaded with the first store of this type. */
 import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import type { CompletedPart, S3Client } from "@aws-sdk/client-s3";
 import { OperationalError } from "@headroom/platform";
+import { bodyBatches } from "./body-batches.ts";
 import { changedObject, forbiddenStore, missingObject, unreachableStore } from "./object-store.ts";
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
@@ -88,7 +90,11 @@ class S3Store implements ObjectStore {
     } while (after !== undefined);
   }
 
-  async *read(object: StoredObject, { from, to }: ByteRange, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *read(
+    object: StoredObject,
+    { from, to }: ByteRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Uint8Array[]> {
     const command = new this.#sdk.GetObjectCommand({
       Bucket: this.#store.bucket,
       Key: object.key,
@@ -99,7 +105,7 @@ class S3Store implements ObjectStore {
       const { Body, ContentLength } = await this.#client.send(command, { abortSignal: signal });
       if (ContentLength !== undefined && ContentLength !== to - from)
         throw unreachableStore(this.#store.name, `it sent ${ContentLength} bytes of a range of ${to - from}`);
-      for await (const piece of Body as AsyncIterable<Uint8Array>) yield piece;
+      yield* bodyBatches(Body as Readable);
     } catch (error) {
       throw this.#problem(error, object.key, signal);
     }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { OperationalError } from "@headroom/platform";
 import { changedObject, unreachableStore } from "../objects/object-store.ts";
 import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
+import type { ArrivingDigests, ArrivingFile } from "./arriving-digests.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import type { FoundContent, FoundFile } from "./found-content.ts";
 
@@ -38,16 +39,28 @@ export interface Transfer {
   readonly onKept?: (bytes: number) => void;
   /** Called with the bytes of a part when it is complete, and noted for a later process. */
   readonly onPart?: (bytes: number) => void;
+  /** Computes the digests meanwhile; absent: nothing compares them. */
+  readonly digests?: Pick<ArrivingDigests, "arrived"> | null;
 }
 
 interface Part extends ByteRange {
   readonly file: FoundFile;
+  /** Numbers of the file in the content and of the part in the file. */
+  readonly fileNumber: number;
+  readonly number: number;
   /** As it is noted when it is complete. */
   readonly mark: string;
 }
 
 /** Name of the content within the draft: a file, or a directory. */
 export const CONTENT = "content";
+
+const draftPath = (dir: string, { name }: FoundFile): string =>
+  name === "" ? path.join(dir, CONTENT) : path.join(dir, CONTENT, name);
+
+/** The files of a draft, for their digests. */
+export const draftFiles = (dir: string, { files }: FoundContent): readonly ArrivingFile[] =>
+  files.map((file) => ({ name: file.name, path: draftPath(dir, file), bytes: file.object.bytes }));
 
 /** `bootId`: after a restart of the machine, noted parts may not be on the disk, so they are read again. */
 export async function download(
@@ -58,9 +71,10 @@ export async function download(
   const done = await resume(content, { ...draft, partBytes: transfer.store.partBytes });
   const parts = content.files.flatMap((file, index) => partsOf(file, index, transfer.store.partBytes));
   const noted = path.join(draft.dir, "parts");
-  for (const { from, to } of parts.filter(({ mark }) => done.has(mark))) {
+  for (const { from, to, fileNumber, number } of parts.filter(({ mark }) => done.has(mark))) {
     transfer.onKept?.(to - from);
     transfer.onBytes(to - from);
+    transfer.digests?.arrived(fileNumber, number, to);
   }
   const left = parts.filter(({ mark }) => !done.has(mark)).values();
   for (const file of content.files) if (file.object.bytes === 0) await (await openDraft(draft.dir, file)).close();
@@ -82,6 +96,8 @@ function partsOf(file: FoundFile, index: number, partBytes: number): readonly Pa
   const count = Math.ceil(file.object.bytes / partBytes);
   return Array.from({ length: count }, (_, number) => ({
     file,
+    fileNumber: index,
+    number,
     mark: `${index} ${number}`,
     from: number * partBytes,
     to: Math.min(file.object.bytes, (number + 1) * partBytes),
@@ -130,10 +146,14 @@ async function inParallel(
 async function readPart(transfer: Transfer, part: Part, file: FileHandle): Promise<void> {
   const { object } = part.file;
   let at = part.from;
+  const onPosition = (position: number): void => {
+    at = position;
+    transfer.digests?.arrived(part.fileNumber, part.number, position);
+  };
   for (let tries = 1; at < part.to; tries++) {
     const before = at;
     try {
-      const isWhole = await readOnce(transfer, { object, from: at, to: part.to }, file, (position) => (at = position));
+      const isWhole = await readOnce(transfer, { object, from: at, to: part.to }, file, onPosition);
       // A turn that was passed on is no failure.
       if (!isWhole) tries = 0;
     } catch (error) {
@@ -157,12 +177,13 @@ async function readOnce(
   const sinceMs = performance.now();
   let at = from;
   try {
-    for await (const piece of store.read(object, { from, to }, signal)) {
-      if (at + piece.length > to) throw changedObject(uri);
-      await writeAll(file, piece, at);
-      at += piece.length;
+    for await (const pieces of store.read(object, { from, to }, signal)) {
+      const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+      if (at + bytes > to) throw changedObject(uri);
+      await writeAll(file, pieces, at);
+      at += bytes;
       onPosition(at);
-      onBytes(piece.length);
+      onBytes(bytes);
       const heldMs = performance.now() - sinceMs;
       if (at < to && isTooSlow(at - from, heldMs)) throw slowStore(uri, (at - from) / (heldMs / 1_000));
       if (at < to && heldMs >= TURN_MS && turns.areAwaited) return false;
@@ -180,16 +201,29 @@ const isTooSlow = (bytes: number, heldMs: number): boolean =>
 const slowStore = (uri: string, rate: number): OperationalError =>
   new OperationalError("storeSlow", `${uri}: the store sends ${Math.round(rate)} bytes/s.`, { retryable: true });
 
-async function writeAll(file: FileHandle, piece: Uint8Array, at: number): Promise<void> {
-  for (let written = 0; written < piece.length;) {
-    const { bytesWritten } = await file.write(piece, written, piece.length - written, at + written);
-    written += bytesWritten;
+async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], from: number): Promise<void> {
+  let at = from;
+  for (let left = [...pieces]; left.length > 0;) {
+    const { bytesWritten } = await file.writev(left, at);
+    at += bytesWritten;
+    left = after(left, bytesWritten);
   }
 }
 
+/** The pieces without their first bytes: a write may take fewer than it was given. */
+function after(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skip = bytes;
+  const left: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (skip < piece.length) left.push(piece.subarray(skip));
+    skip = Math.max(0, skip - piece.length);
+  }
+  return left;
+}
+
 /** Opened for each part: a directory can have more files than a process may open. An earlier process may have written parts. */
-async function openDraft(dir: string, { name }: FoundFile): Promise<FileHandle> {
-  const target = name === "" ? path.join(dir, CONTENT) : path.join(dir, CONTENT, name);
+async function openDraft(dir: string, file: FoundFile): Promise<FileHandle> {
+  const target = draftPath(dir, file);
   await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
   return open(target, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
 }

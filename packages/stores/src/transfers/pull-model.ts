@@ -2,17 +2,20 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { contentDigest, OperationalError } from "@headroom/platform";
+import { OperationalError } from "@headroom/platform";
 import { OciStore } from "../objects/oci-store.ts";
 import { missingObject, PART_BYTES } from "../objects/object-store.ts";
 import { readModelPack } from "../registry/model-pack.ts";
 import { ociUri } from "../registry/oci-reference.ts";
 import type { OciReference } from "../registry/oci-reference.ts";
 import type { RegistryClient } from "../registry/registry-client.ts";
+import { DigestThread } from "./arriving-digests.ts";
 import { checkBlobs } from "./blob-digests.ts";
-import { CONTENT, download } from "./download.ts";
+import { CONTENT, download, draftFiles } from "./download.ts";
+import type { Transfer } from "./download.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { findContent } from "./found-content.ts";
+import type { FoundContent } from "./found-content.ts";
 
 const PARALLEL = 8;
 /** Drafts are compared with the digests of all files, so parts of another boot can be used. */
@@ -54,16 +57,8 @@ export async function pullModel(
   const dir = `${target}.${manifest.digest.slice("sha256:".length, "sha256:".length + 12)}.partial`;
   await refuseForeign(dir);
   const transfer = { store, turns: new FairTurns(PARALLEL), holder: onBytes, uri, parallel: PARALLEL, signal, onBytes };
-  await download(transfer, found, { dir, bootId: BOOT });
   const content = path.join(dir, CONTENT);
-  try {
-    await checkBlobs(content, found, { uri, signal });
-  } catch (error) {
-    // The next pull must not go on with these bytes.
-    if (!signal.aborted) await rm(dir, { recursive: true, force: true });
-    throw error;
-  }
-  const { digest } = await contentDigest(content, signal);
+  const digest = await downloadCompared(transfer, found, dir);
   if (model.contentDigest !== null && digest !== model.contentDigest)
     await refuse(
       dir,
@@ -78,6 +73,25 @@ export async function pullModel(
     files: found.files.length,
     version: model.version,
   };
+}
+
+/** Returns the digest of the content, whose files have the digests of the manifest. */
+async function downloadCompared(transfer: Transfer, found: FoundContent, dir: string): Promise<string> {
+  const thread = new DigestThread();
+  const digests = thread.begin(draftFiles(dir, found), transfer.store.partBytes);
+  try {
+    await download({ ...transfer, digests }, found, { dir, bootId: BOOT });
+    try {
+      await checkBlobs(digests, found, transfer.uri);
+    } catch (error) {
+      // The next pull must not go on with these bytes.
+      if (!transfer.signal.aborted) await rm(dir, { recursive: true, force: true });
+      throw error;
+    }
+    return await digests.digest();
+  } finally {
+    await thread.close();
+  }
 }
 
 /** In a directory for everybody, such as /tmp, another user could put links there, through which files would be written. */

@@ -31,13 +31,13 @@ class SlowStore {
     this.#pieceBytes = pieceBytes;
   }
 
-  async *read(_: StoredObject, { from, to }: ByteRange): AsyncGenerator<Uint8Array> {
+  async *read(_: StoredObject, { from, to }: ByteRange): AsyncGenerator<readonly Uint8Array[]> {
     this.requests += 1;
     this.started.resolve();
     for (let at = from; at < to; at += this.#pieceBytes) {
       vi.advanceTimersByTime(10_000);
       await Promise.resolve();
-      yield Buffer.alloc(Math.min(this.#pieceBytes, to - at), 1);
+      yield [Buffer.alloc(Math.min(this.#pieceBytes, to - at), 1)];
     }
   }
 }
