@@ -10,6 +10,8 @@ export { causesOf, type Cause } from "./drift/causes.ts";
 export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/deviations.ts";
 export type { NodeProfile } from "./drift/profile.ts";
 export { factDeviations, slowerPercent, waveSize, wavesOf, type FactDeviation, type WavePlan } from "./drift/waves.ts";
+export { bottleneckOf, type Bottleneck, type RunMeasurements } from "./peers/bottleneck.ts";
+export { StragglerWatch, type RankStepTime, type Straggler, type Stragglers } from "./peers/straggler-watch.ts";
 export { SlowNodes, type SlowNode, type StepTime } from "./peers/slow-nodes.ts";
 export { domainOfKey } from "./incidents/domains.ts";
 export type { Failure, HitAttempt, IncidentRecord } from "./incidents/failure.ts";

@@ -53,6 +53,7 @@ export * from "./pipeline.ts";
 export * from "./plan.ts";
 export * from "./proposal.ts";
 export * from "./policy.ts";
+export * from "./performance.ts";
 export * from "./predictions.ts";
 export * from "./problems.ts";
 export * from "./replay.ts";

@@ -10,6 +10,7 @@ import { operation } from "./operation.ts";
 import { admission, commandProblems } from "./operation-problems.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery } from "./page.ts";
+import { workloadPerformance } from "./performance.ts";
 import { workloadModel, workloadPredictions } from "./predictions.ts";
 import { verdict } from "./verdict.ts";
 import { changeQuery, workloadChanged } from "./workload-changes.ts";
@@ -243,6 +244,12 @@ export const workloadOperations = {
     "GET /v1/workloads/{id}/predictions",
     "Predicted and measured step times of a workload's attempts",
     workloadPredictions,
+    { permission: "workloads.read", subject: "workload", params: byId, problems: ["unknownWorkload", "overloaded"] },
+  ),
+  workloadPerformance: operation(
+    "GET /v1/workloads/{id}/performance",
+    "Slow ranks and the bottleneck of a workload's running attempts",
+    workloadPerformance,
     { permission: "workloads.read", subject: "workload", params: byId, problems: ["unknownWorkload", "overloaded"] },
   ),
   workloadHistory: operation(

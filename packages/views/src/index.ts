@@ -71,6 +71,8 @@ export * from "./wire-forms.ts";
 export { readHistory } from "./workload-history.ts";
 export { workloadList } from "./workload-list.ts";
 export { Story, type StoryLine } from "./workload-story.ts";
+export type { RankComparison } from "./telemetry/attempt-series.ts";
+export { performanceSentences } from "./telemetry/performance-text.ts";
 export { AttemptSeries, isTelemetrySignal, sampleOf } from "./telemetry/attempt-series.ts";
 export type { MetricsRange, NewestReport, TelemetrySample } from "./telemetry/attempt-series.ts";
 export { rejectedLineTexts, rejectedLinesText } from "./telemetry/rejected-lines-text.ts";

@@ -46,6 +46,9 @@ export const showCommand = defineCommand<ShowCommandOptions>({
     if (rejected.length > 0) context.print("", ...rejected);
     const { predictionLines } = await import("../output/prediction-lines.ts");
     context.print(...predictionLines(await client.predictions(id), paint));
+    const { performanceLines, performanceOf } = await import("../output/performance-lines.ts");
+    const performance = performanceLines(await performanceOf(client, workload));
+    if (performance.length > 0) context.print("", ...performance);
     if (workload.attempts.length > 0) context.print("", ...attemptTable(workload, nowMs, terminal.stdout, paint));
     return exitCode.ok;
   },

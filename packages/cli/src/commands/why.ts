@@ -3,6 +3,7 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { changeLines } from "../output/forecast-text.ts";
 import { pairLines } from "../output/table.ts";
+import { performanceLines, performanceOf } from "../output/performance-lines.ts";
 import { phaseCell } from "../output/workload-text.ts";
 import { resolveTask } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
@@ -16,6 +17,7 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   name: "why",
   summary: "Explain in numbers why a workload waits, or how an attempt was decided",
   details:
+    "For running work, the answer names its slow ranks and the resource that bounds its steps, as far as they are measured.\n" +
     "Also lists the smallest changes that would start the workload now; each was tried on a copy of the scheduler.\n" +
     "Exit code 3: the workload can never start while fleet, limits and policy stay as they are.\n" +
     "Work that could start with ordered nodes (headroom order) is told when they are expected, and exits with 0.\n" +
@@ -55,7 +57,18 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     const forecast = verdict.kind === "blocked" && code === exitCode.ok ? await forecastOf(client, workload.id) : null;
     if (options.json === true) {
       context.print(
-        JSON.stringify({ workloadId: workload.id, phase: workload.phase, verdict, changes, forecast }, null, 2),
+        JSON.stringify(
+          {
+            workloadId: workload.id,
+            phase: workload.phase,
+            verdict,
+            changes,
+            forecast,
+            performance: await performanceOf(client, workload),
+          },
+          null,
+          2,
+        ),
       );
       return code;
     }
@@ -66,6 +79,7 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     );
     if (verdict.kind !== "blocked") {
       context.print(...(await stagingLines(client, workload.id)));
+      context.print(...performanceLines(await performanceOf(client, workload)));
       return code;
     }
     const { reasonPairs } = await import("../output/reason-text.ts");

@@ -340,6 +340,12 @@ export const decisionsQuery = (client: HeadroomClient, { workloadId, lastChange,
   });
 
 /** Predicted and measured steps of the workload's attempts. */
+export const performanceQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({
+    queryKey: ["performance", id],
+    queryFn: ({ signal }) => client.workloadPerformance(id, { signal }),
+  });
+
 export const predictionsQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["predictions", id], queryFn: ({ signal }) => client.predictions(id, { signal }) });
 

@@ -33,6 +33,7 @@ const answers = {
   ...remediationReading,
   cancelDrill: (id) => Promise.reject(refuse("unknownDrill", `There is no drill ${id}.`)),
   declareModel: () => Promise.reject(refuse("notSupported", "Simulated work trains no model.")),
+  workloadPerformance: () => Promise.resolve({ items: [] }),
   predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),
   fleetPredictions: () =>
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),

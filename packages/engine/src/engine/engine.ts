@@ -227,6 +227,7 @@ const signalKinds: { readonly [Kind in Signal["kind"]]: true } = {
   utilizationReported: true,
   artifactReported: true,
   linesRejected: true,
+  stepTimesReported: true,
 };
 const namesOfSignals: ReadonlySet<string> = new Set(Object.keys(signalKinds));
 

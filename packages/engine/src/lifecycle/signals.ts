@@ -23,6 +23,7 @@ export function decideSignal(batch: Batch, signal: Signal): void {
     case "artifactReported":
       return recordArtifacts(batch, attempt, [signal]);
     case "linesRejected":
+    case "stepTimesReported":
       return;
     default: {
       // This comes before the checkpoint is recorded, because the recorded checkpoint would count as already known.

@@ -93,7 +93,7 @@ describe("the progress file", () => {
       ["not JSON: NaN and Infinity are not numbers of JSON; leave the metric out", 0, 1],
       ["not JSON", 0, 1],
       ["path: expected string, received undefined", 0, 1],
-      ["kind: expected progress, utilization, checkpoint or artifact", 3, 1],
+      ["kind: expected progress, step, utilization, checkpoint or artifact", 3, 1],
       ["not a JSON object", 0, 1],
       ["step: expected number, received string", 0, 2],
     ]);

@@ -33,6 +33,8 @@ const NAME_MAX = 128;
 /** Limits of ranks and accelerators: the largest gang, and the largest node. */
 const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;
+/** A day. */
+const STEP_SECONDS_MAX = 86_400;
 const NEWLINE = 10;
 const tooLong = `longer than ${LINE_MAX_BYTES} bytes`;
 
@@ -46,6 +48,12 @@ const progressLine = z.discriminatedUnion("kind", [
       .record(z.string().min(1).max(64), z.number())
       .refine((metrics) => Object.keys(metrics).length <= METRICS_MAX, `at most ${METRICS_MAX} metrics`)
       .optional(),
+  }),
+  z.object({
+    kind: z.literal("step"),
+    worker: count.max(WORKER_MAX).optional(),
+    step: count,
+    seconds: z.number().positive().max(STEP_SECONDS_MAX),
   }),
   z.object({
     kind: z.literal("utilization"),
@@ -88,6 +96,8 @@ export interface ProgressNews {
   /** Utilization of all workers, with the newest report of each; `null`: there is no new report. */
   readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
   readonly artifacts: readonly ArtifactLine[];
+  /** Step times of workers in the piece; `null`: there are none. */
+  readonly stepTimes: Extract<Signal, { kind: "stepTimesReported" }> | null;
   /** All malformed lines so far; `null`: there were none since the last call. */
   readonly rejected: Extract<Signal, { kind: "linesRejected" }> | null;
 }
@@ -98,6 +108,7 @@ interface Gathered {
   hasUtilization: boolean;
   readonly checkpoints: Extract<Signal, { kind: "checkpointReported" }>[];
   readonly artifacts: ArtifactLine[];
+  readonly stepTimes: [step: number, rank: number, seconds: number][];
 }
 
 interface Identity {
@@ -175,7 +186,13 @@ export class ProgressFile {
 
   /** The next piece; empty if the file has not grown. An unfinished last line is kept for the next read. */
   async read(): Promise<ProgressNews> {
-    const gathered: Gathered = { progress: null, hasUtilization: false, checkpoints: [], artifacts: [] };
+    const gathered: Gathered = {
+      progress: null,
+      hasUtilization: false,
+      checkpoints: [],
+      artifacts: [],
+      stepTimes: [],
+    };
     try {
       await inDirectory(this.#workRoot, [this.#jobName], (directory) => this.#readFrom(directory, gathered));
     } catch {
@@ -255,6 +272,9 @@ export class ProgressFile {
         totalSteps: totalSteps ?? null,
         metrics: metrics ?? {},
       };
+    } else if (parsed.data.kind === "step") {
+      const { step, worker = 0, seconds } = parsed.data;
+      into.stepTimes.push([step, worker, seconds]);
     } else if (parsed.data.kind === "utilization") {
       this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
       into.hasUtilization = true;
@@ -278,7 +298,7 @@ export class ProgressFile {
     }
   }
 
-  #news({ progress, hasUtilization, checkpoints, artifacts }: Gathered): ProgressNews {
+  #news({ progress, hasUtilization, checkpoints, artifacts, stepTimes }: Gathered): ProgressNews {
     const attemptId = this.#attemptId;
     const utilization = hasUtilization
       ? ({ kind: "utilizationReported", attemptId, ...this.#utilization.report() } as const)
@@ -289,6 +309,7 @@ export class ProgressFile {
       checkpoints,
       utilization,
       artifacts,
+      stepTimes: stepTimes.length === 0 ? null : { kind: "stepTimesReported", attemptId, times: stepTimes },
       rejected: rejected === null ? null : { kind: "linesRejected", attemptId, ...rejected },
     };
   }

@@ -57,13 +57,14 @@ export class ProgressReports {
     return this.#files;
   }
 
-  async #take({ progress, utilization, rejected, checkpoints, artifacts }: ProgressNews): Promise<void> {
+  async #take({ progress, utilization, rejected, checkpoints, artifacts, stepTimes }: ProgressNews): Promise<void> {
     if (progress !== null) this.#pending.set("progress", progress);
     if (utilization !== null) this.#pending.set("utilization", utilization);
     if (rejected !== null) this.#pending.set("rejected", rejected);
     for (const checkpoint of this.#isCatchingUp ? checkpoints.slice(-1) : checkpoints) this.#reporter.tell(checkpoint);
     for (const { name, path } of artifacts)
       this.#reporter.tell({ kind: "artifactReported", attemptId: this.#attemptId, name, path });
+    if (stepTimes !== null && !this.#isCatchingUp) this.#reporter.tell(stepTimes);
     await this.#reporter.untilRoom();
   }
 

@@ -22,6 +22,7 @@ const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
 
 const reportForms = {
   progress: '{"kind":"progress","step":120,"totalSteps":1000,"metrics":{"loss":2.31}}',
+  step: '{"kind":"step","worker":3,"step":120,"seconds":0.91}',
   utilization: '{"kind":"utilization","worker":0,"accelerators":[{"busy":0.93,"memoryMib":61000}]}',
   checkpoint: '{"kind":"checkpoint","step":500,"path":"step-500"}',
   artifact: '{"kind":"artifact","name":"model","path":"out/model"}',

@@ -378,6 +378,7 @@ export class AttemptMonitor {
     watched.pendingProgress = news.progress ?? watched.pendingProgress;
     watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
     watched.pendingRejected = news.rejected ?? watched.pendingRejected;
+    if (news.stepTimes !== null && !catchingUp) this.#emit(news.stepTimes);
     const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
     for (const checkpoint of checkpoints) {
       this.#emit(checkpoint);

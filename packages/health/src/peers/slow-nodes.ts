@@ -47,7 +47,8 @@ interface Track {
   sinceStep: number;
   steps: number;
   excess: number;
-  isNamed: boolean;
+  /** Absent: the node is not slow. */
+  named?: SlowNode | undefined;
   calmSteps: number;
 }
 
@@ -71,6 +72,14 @@ export class SlowNodes {
     );
   }
 
+  /** The nodes that are slow now, with their mean slowdown since they became slow. */
+  get slow(): readonly SlowNode[] {
+    return [...this.#tracks.values()].flatMap(({ named, steps, excess }) => {
+      if (named === undefined) return [];
+      return steps === 0 ? [named] : [{ ...named, slower_pct: slowdownOf(excess, steps) }];
+    });
+  }
+
   #noiseWith(excess: readonly number[]): number {
     const own = Math.max(NOISE_MIN, MAD_TO_SIGMA * medianOf(excess.map(Math.abs)));
     this.#noise = this.#noise === null ? own : this.#noise + NOISE_WEIGHT * (own - this.#noise);
@@ -85,7 +94,7 @@ export class SlowNodes {
       track.steps = 0;
       track.excess = 0;
       track.calmSteps++;
-      if (track.calmSteps >= RECOVERED_STEPS) track.isNamed = false;
+      if (track.calmSteps >= RECOVERED_STEPS) track.named = undefined;
       return null;
     }
     if (track.steps === 0) track.sinceStep = step;
@@ -95,21 +104,23 @@ export class SlowNodes {
     const isOver = track.sum > threshold && track.steps >= STEPS_MIN;
     // The sum of a node that stays slow must not grow without bound, or its recovery would not be seen.
     track.sum = Math.min(track.sum, 2 * threshold);
-    if (!isOver || track.isNamed) return null;
-    track.isNamed = true;
-    const slower = 100 * (Math.exp(track.excess / track.steps) - 1);
-    return { node, step, since_step: track.sinceStep, slower_pct: Math.round(slower * 10) / 10 };
+    if (!isOver || track.named !== undefined) return null;
+    track.named = { node, step, since_step: track.sinceStep, slower_pct: slowdownOf(track.excess, track.steps) };
+    return track.named;
   }
 
   #trackOf(node: string): Track {
     let track = this.#tracks.get(node);
     if (track === undefined) {
-      track = { sum: 0, sinceStep: 0, steps: 0, excess: 0, isNamed: false, calmSteps: 0 };
+      track = { sum: 0, sinceStep: 0, steps: 0, excess: 0, calmSteps: 0 };
       this.#tracks.set(node, track);
     }
     return track;
   }
 }
+
+/** Mean slowdown in percent with one decimal. */
+const slowdownOf = (excess: number, steps: number): number => Math.round(1_000 * (Math.exp(excess / steps) - 1)) / 10;
 
 /** Logarithm of a step time over the median of the peers, and the noise of these logarithms. */
 interface Excess {

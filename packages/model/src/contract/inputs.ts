@@ -452,6 +452,15 @@ export type Signal =
       readonly count: number;
       readonly faults: readonly RejectedLine[];
     }
+  /**
+   * Seconds that workers worked on steps, without waiting for others, by step and rank. The engine ignores them; drivers compare the
+   * ranks and store the slow ones with telemetry.
+   */
+  | {
+      readonly kind: "stepTimesReported";
+      readonly attemptId: AttemptId;
+      readonly times: readonly (readonly [step: number, rank: number, seconds: number])[];
+    }
   | {
       readonly kind: "checkpointReported";
       readonly attemptId: AttemptId;

@@ -96,6 +96,7 @@ import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
 import { createToken, followTokens, identityOf, listTokens, revokeToken, revokeWithoutTeam } from "./tokens.ts";
 import { openLogs, searchLogs } from "./workload-logs.ts";
+import { performanceOf } from "./workload-performance.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
 
@@ -432,6 +433,7 @@ export const handlers: Handlers = {
     await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
     return plane.measuredRuns.predictions(id);
   },
+  workloadPerformance: (plane, { params: { id } }) => performanceOf(plane, id),
   fleetPredictions: ({ measuredRuns }) => measuredRuns.report(),
   status: planeStatus,
   searchLogs,

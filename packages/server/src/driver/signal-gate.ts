@@ -8,6 +8,7 @@ import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, AttemptId, IdleChange, Observation, ProgressEstimate, Signal } from "@headroom/model";
 import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
+import { RankComparisons } from "./rank-comparisons.ts";
 import { ReportMeter } from "./report-meter.ts";
 
 export interface TelemetrySink {
@@ -56,6 +57,7 @@ export class SignalGate {
   readonly #estimates = new Map<AttemptId, ProgressEstimate>();
   readonly #idle = new Map<AttemptId, IdleChange>();
   readonly #meter: ReportMeter;
+  readonly #ranks = new RankComparisons();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(setup: SignalGateSetup) {
@@ -74,7 +76,11 @@ export class SignalGate {
   /** Whether the input was handled here and does not go on to the engine. */
   takes(input: Observation | Signal): boolean {
     if (input.kind === "artifactReported" || input.kind === "checkpointReported") return this.#takesReport(input);
-    if (input.kind === "attemptExited" || input.kind === "attemptLost") this.#meter.end(input.attemptId);
+    if (input.kind === "attemptExited" || input.kind === "attemptLost") {
+      this.#meter.end(input.attemptId);
+      this.#ranks.end(input.attemptId);
+    }
+    if (input.kind === "stepTimesReported") return this.#takesTimes(input);
     if (!isTelemetrySignal(input)) return false;
     const state = this.#setup.state();
     const nowMs = this.#setup.nowMs();
@@ -88,6 +94,14 @@ export class SignalGate {
       if (isEstimateNews(state, estimate, nowMs)) this.#estimates.set(attemptId, estimate);
     }
     if (this.#estimates.size + this.#idle.size > 0) this.#flushLater();
+    return true;
+  }
+
+  #takesTimes({ attemptId, times }: Extract<Signal, { readonly kind: "stepTimesReported" }>): true {
+    const state = this.#setup.state();
+    const attempt = state.attempts.get(attemptId);
+    const sample = attempt === undefined ? null : this.#ranks.take(attempt, times, this.#setup.nowMs());
+    if (attempt !== undefined && sample !== null) this.#setup.sink.record(attempt, sample, state);
     return true;
   }
 

@@ -44,6 +44,7 @@ function isFromOutside(input: Input): boolean {
     case "checkpointStored":
     case "utilizationReported":
     case "artifactReported":
+    case "stepTimesReported":
     case "tick":
     case "noRound":
       return false;

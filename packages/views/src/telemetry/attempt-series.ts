@@ -1,6 +1,7 @@
 /** The two series of an attempt, and the values of its newest reports, in memory and as text. */
 import { addUtilization } from "@headroom/engine";
 import type { AttemptProgress, AttemptUtilization, RejectedLine, Signal, UtilizationReport } from "@headroom/model";
+import type { Straggler, Stragglers } from "@headroom/health";
 import type { AttemptMetrics } from "@headroom/protocol";
 import { Series, pointsBetween } from "./series.ts";
 import type { StoredSeries } from "./series.ts";
@@ -11,6 +12,17 @@ export interface NewestReport {
   readonly utilization: AttemptUtilization | null;
   /** Lines of the attempt's progress file that are not reports; absent: none. */
   readonly rejectedLines?: LinesRejected;
+  /** Slow ranks of the gang, if its workers report step times. */
+  readonly stragglers?: RankComparison;
+}
+
+/** The newest comparison of the ranks of a gang. */
+export interface RankComparison {
+  readonly atMs: number;
+  readonly step: number;
+  readonly comparedRanks: number;
+  /** `sinceMs`: when the rank was first named. */
+  readonly ranks: readonly (Straggler & { readonly sinceMs: number })[];
 }
 
 interface LinesRejected {
@@ -24,6 +36,7 @@ const FAULTS_MAX = 8;
 /** Adds one report of an attempt. `startedAtMs`: the time at which the attempt started. */
 export type TelemetrySample =
   | ({ readonly kind: "progress" } & AttemptProgress)
+  | ({ readonly kind: "stragglers"; readonly atMs: number } & Stragglers)
   | ({ readonly kind: "rejectedLines"; readonly atMs: number } & LinesRejected)
   | ({ readonly kind: "utilization"; readonly atMs: number; readonly startedAtMs: number | null } & UtilizationReport);
 
@@ -68,8 +81,23 @@ export function withSample(newest: NewestReport | undefined, sample: TelemetrySa
     const { kind: _kind, ...progress } = sample;
     return { ...before, progress };
   }
+  if (sample.kind === "stragglers") return { ...before, stragglers: compared(before.stragglers, sample) };
   if (sample.kind === "rejectedLines") return { ...before, rejectedLines: merged(before.rejectedLines, sample) };
   return { ...before, utilization: addUtilization(before.utilization ?? undefined, sample, sample) };
+}
+
+/** A rank that stays slow keeps the time at which it was first named. */
+function compared(
+  before: RankComparison | undefined,
+  { atMs, step, comparedRanks, ranks }: Extract<TelemetrySample, { readonly kind: "stragglers" }>,
+): RankComparison {
+  const known = new Map(before?.ranks.map(({ rank, sinceMs }) => [rank, sinceMs]));
+  return {
+    atMs,
+    step,
+    comparedRanks,
+    ranks: ranks.map((each) => ({ ...each, sinceMs: known.get(each.rank) ?? atMs })),
+  };
 }
 
 /**

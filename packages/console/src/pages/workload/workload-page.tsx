@@ -19,6 +19,7 @@ import { ProgressPanel } from "./history/progress-panel.tsx";
 import { StoryPanel } from "./history/story-panel.tsx";
 import { useHistory } from "./history/use-history.ts";
 import { LogsPanel } from "./logs/logs-panel.tsx";
+import { PerformancePanel } from "./performance-panel.tsx";
 import { SpecPanel } from "./spec-panel.tsx";
 import { StepPanel } from "./step-panel.tsx";
 import { UsagePanel } from "./usage-panel.tsx";
@@ -102,6 +103,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
         {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
         <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
         {demo === null && workload.kind === "train" ? <StepPanel workloadId={workload.id} /> : null}
+        {workload.tasks.active > 0 && workload.kind !== "serve" ? <PerformancePanel workloadId={workload.id} /> : null}
         {demo === null && workload.tasks.active > 0 ? <UsagePanel workloadId={workload.id} /> : null}
         <AttemptsPanel workload={workload} checkpoints={history.checkpoints} />
         <StoryPanel history={history} />

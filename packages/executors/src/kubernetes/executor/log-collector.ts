@@ -37,7 +37,7 @@ const REST_TIMEOUT_MS = 15_000;
 /** Lines within this time have the time of the first one. */
 const TIME_STEP_MS = 5;
 /** A report as the job protocol has it. Without a shared directory, workers write reports into the log. */
-const REPORT = /^\{\s*"kind"\s*:\s*"(?:progress|utilization|checkpoint|artifact)"/;
+const REPORT = /^\{\s*"kind"\s*:\s*"(?:progress|step|utilization|checkpoint|artifact)"/;
 
 export class LogCollector {
   readonly #setup: CollectorSetup;

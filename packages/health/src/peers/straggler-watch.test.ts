@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { uniformDraws } from "../spares/uniform-draws.ts";
+import { bottleneckOf, type RunMeasurements } from "./bottleneck.ts";
+import { StragglerWatch, type RankStepTime } from "./straggler-watch.ts";
+
+const RANKS = 8;
+
+/** Times of a step with a percent of noise; rank 3 is slower from step 30 on. */
+function timesOf(step: number, draw: () => number): RankStepTime[] {
+  return Array.from({ length: RANKS }, (_, rank) => [
+    step,
+    rank,
+    (rank === 3 && step >= 30 ? 1.24 : 1) * (1 + 0.01 * (draw() - 0.5)),
+  ]);
+}
+
+describe("the ranks of a gang", () => {
+  it("are named within three slow steps, whatever the order in which files are read", () => {
+    const draw = uniformDraws(7);
+    const watch = new StragglerWatch(RANKS);
+    for (let step = 0; step < 32; step += 2) {
+      const both = [...timesOf(step, draw), ...timesOf(step + 1, draw)];
+      watch.take(both.filter(([, rank]) => rank >= 4));
+      watch.take(both.filter(([, rank]) => rank < 4));
+    }
+    expect(watch.stragglers?.ranks).toEqual([]);
+    const found = watch.take(timesOf(32, draw));
+    expect(found).toMatchObject({ step: 32, comparedRanks: RANKS, ranks: [{ rank: 3, sinceStep: 30 }] });
+    expect(found?.ranks[0]?.slowerPercent).toBeCloseTo(24, -1);
+  });
+
+  it("recover, and are compared without ranks that do not report", () => {
+    const draw = uniformDraws(3);
+    const watch = new StragglerWatch(RANKS);
+    for (let step = 0; step < 260; step++) watch.take(timesOf(step, draw).filter(([, rank]) => rank !== 6));
+    expect(watch.stragglers).toMatchObject({
+      step: 259,
+      comparedRanks: RANKS - 1,
+      ranks: [{ rank: 3, sinceStep: 30 }],
+    });
+    for (let step = 260; step < 300; step++)
+      watch.take(Array.from({ length: RANKS }, (_, rank) => [step, rank, 1 + 0.01 * (draw() - 0.5)]));
+    // Rank 6 reports again, and is compared from the second step on.
+    expect(watch.stragglers).toMatchObject({ step: 299, comparedRanks: RANKS, ranks: [] });
+  });
+
+  it("are compared in order if one is far ahead of the others", () => {
+    const draw = uniformDraws(5);
+    const watch = new StragglerWatch(RANKS);
+    const all = Array.from({ length: 100 }, (_, step) => timesOf(step, draw)).flat();
+    for (let rank = 0; rank < RANKS; rank++) watch.take(all.filter(([, of]) => of === rank));
+    expect(watch.stragglers).toMatchObject({ step: 99, comparedRanks: RANKS, ranks: [{ rank: 3, sinceStep: 30 }] });
+  });
+
+  it("cannot be made to fill memory, or to name ranks that do not exist", () => {
+    const watch = new StragglerWatch(4);
+    for (let step = 0; step < 5_000; step++)
+      watch.take([
+        [step, 99, 1],
+        [step, step % 4, 1],
+        [1, 0, Number.NaN],
+      ]);
+    expect(watch.stragglers).toMatchObject({ comparedRanks: 1, ranks: [] });
+  });
+});
+
+describe("the bottleneck of a run", () => {
+  const nothing: RunMeasurements = {
+    stepSeconds: null,
+    compute: null,
+    network: null,
+    storage: null,
+    idleShare: null,
+    tensorPercent: null,
+    dramPercent: null,
+  };
+  it.each([
+    ["nothing is measured", {}, null],
+    ["the largest part", { stepSeconds: 1, compute: 0.3, network: 0.6, storage: 0.1 }, "network"],
+    ["a part larger than the rest of the step", { stepSeconds: 1, storage: 0.6 }, "io"],
+    ["not a part that the unknown rest may exceed", { stepSeconds: 1, storage: 0.4 }, null],
+    [
+      "computation, if memory is known",
+      { stepSeconds: 1, compute: 0.9, tensorPercent: 60, dramPercent: 40 },
+      "compute",
+    ],
+    ["memory", { stepSeconds: 1, compute: 0.9, tensorPercent: 20, dramPercent: 80 }, "memory"],
+    ["one of both without counters", { stepSeconds: 1, compute: 0.9 }, "computeOrMemory"],
+    ["idle accelerators", { idleShare: 0.5 }, "io"],
+    ["counters alone", { tensorPercent: 12, dramPercent: 71 }, "memory"],
+    ["not low counters", { tensorPercent: 12, dramPercent: 21 }, null],
+  ])("is %s", (_, measured, bound) => {
+    expect(bottleneckOf({ ...nothing, ...measured })?.bound ?? null).toBe(bound);
+  });
+});
