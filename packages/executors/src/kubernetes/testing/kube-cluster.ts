@@ -24,6 +24,21 @@ const LOG_SHOWN = 1_000;
 /** Ports below those that Linux uses for outgoing connections (ip(7)). */
 const PORTS = { first: 17_000, size: 90 };
 
+/** Metadata of calls about pods, each with its time in µs (kubernetes.io/docs/tasks/debug/debug-cluster/audit). */
+const AUDIT_POLICY = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [
+    {
+      level: "Metadata",
+      verbs: ["create", "update", "patch", "delete", "get"],
+      resources: [{ group: "", resources: ["pods", "pods/*", "services", "events"] }],
+    },
+    { level: "None" },
+  ],
+};
+
 interface KindedObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -64,12 +79,16 @@ export class KubeCluster {
   readonly #daemons = new Map<string, ChildProcess>();
   #ports: readonly number[] = [];
   #connection: Connection | null = null;
+  readonly #isAudited: boolean;
 
-  private constructor() {}
+  private constructor(isAudited: boolean) {
+    this.#isAudited = isAudited;
+  }
 
-  static async start(): Promise<KubeCluster> {
+  /** `isAudited`: the server writes calls about pods to `auditLog`. */
+  static async start({ isAudited } = { isAudited: false }): Promise<KubeCluster> {
     await buildServer();
-    const cluster = new KubeCluster();
+    const cluster = new KubeCluster(isAudited);
     try {
       await cluster.#start();
       return cluster;
@@ -81,6 +100,10 @@ export class KubeCluster {
 
   get server(): string {
     return `https://127.0.0.1:${this.#ports[2]}`;
+  }
+
+  get auditLog(): string {
+    return this.#in("audit.jsonl");
   }
 
   get kubeconfig(): string {
@@ -118,6 +141,8 @@ export class KubeCluster {
 
   async startServer(): Promise<void> {
     const [etcd, , port] = this.#ports;
+    const policy = this.#in("audit-policy.json");
+    if (this.#isAudited) writeFileSync(policy, JSON.stringify(AUDIT_POLICY));
     this.#daemon("kube-apiserver", path.join(serverDir(), "kube-apiserver"), [
       `--etcd-servers=http://127.0.0.1:${etcd}`,
       `--cert-dir=${this.#in("certificates")}`,
@@ -130,6 +155,7 @@ export class KubeCluster {
       "--authorization-mode=RBAC",
       "--service-cluster-ip-range=10.0.0.0/24",
       "--disable-admission-plugins=ServiceAccount",
+      ...(this.#isAudited ? [`--audit-policy-file=${policy}`, `--audit-log-path=${this.auditLog}`] : []),
     ]);
     await this.#until("the API server", async () => (await this.#probe()) === true);
   }
