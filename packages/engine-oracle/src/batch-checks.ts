@@ -91,6 +91,7 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   executorDeclared: true,
   executorRemoved: true,
   executorAbandoned: true,
+  historyImported: true,
   capacityOrderCreated: true,
   capacityOrderAdvanced: true,
   capacityOrderCancelled: true,

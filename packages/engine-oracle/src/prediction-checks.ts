@@ -20,12 +20,18 @@ export function checkPredictions(findings: Findings, state: ReadonlyState, event
   }
 }
 
+/** Own runs; where they are too few, those of imported work before them. */
+function withImported(runTimes: ReadonlyState["runTimes"], kind: string, enough: number): readonly number[] {
+  const own = runTimes.get(kind) ?? [];
+  return own.length < enough ? [...(runTimes.get(`\n${kind}`) ?? []), ...own] : own;
+}
+
 /** The predicted run time in ms. `null` if the kind has too few runs, or the mean is not below the walltime. */
 function tookMs({ policy, runTimes }: ReadonlyState, workload: Workload): number | null {
   const { protectedStarts, predictFrom } = rulesOf(policy).backfill;
   if (protectedStarts === 0 || predictFrom === undefined) return null;
   const known = runKindsOf(workload)
-    .map((kind) => runTimes.get(kind) ?? [])
+    .map((kind) => withImported(runTimes, kind, predictFrom))
     .find(({ length }) => length >= predictFrom);
   if (known === undefined) return null;
   const last = known.slice(known.length - predictFrom);

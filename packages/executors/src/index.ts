@@ -9,7 +9,7 @@ export type { StagingProgress } from "./job-protocol/input-staging.ts";
 export { executorDeclaration, executorModes, readDeclaration } from "./kinds/executor-declaration.ts";
 export type { DeclarationProblem, ExecutorDeclaration, ExecutorMode } from "./kinds/executor-declaration.ts";
 export { executorType } from "./kinds/executor-type.ts";
-export type { ExecutorContext, ExecutorType } from "./kinds/executor-type.ts";
+export type { ExecutorContext, ExecutorType, PastNames } from "./kinds/executor-type.ts";
 export { executorTypes } from "./kinds/executor-types.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";

@@ -28,6 +28,7 @@ export * from "./resources/capacity-order.ts";
 export * from "./resources/data.ts";
 export * from "./resources/device-part.ts";
 export * from "./resources/executor-state.ts";
+export * from "./resources/imported-history.ts";
 export * from "./resources/fabric-labels.ts";
 export * from "./resources/failure-domains.ts";
 export * from "./resources/cached-input.ts";

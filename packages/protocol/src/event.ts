@@ -3,6 +3,7 @@ import { z } from "zod";
 import { bytesTransferred, storesChanged } from "./store-event.ts";
 import { evictionPlan, evictionReason, nodeSpec, nomination } from "./event-parts.ts";
 import { executorModes } from "./executor.ts";
+import { historyEvent } from "./imported-history.ts";
 import { qualificationCauses, qualificationSuites } from "./qualification.ts";
 import {
   calendarEntry,
@@ -126,6 +127,7 @@ export const event = z
     fact("executorReturned", { executor: z.string() }),
     fact("executorRemoved", { executor: z.string(), actor: z.string() }),
     fact("executorAbandoned", { executor: z.string(), attempts: count, actor: z.string(), reason: z.string() }),
+    fact("historyImported", { history: historyEvent, actor: z.string() }),
     fact("poolDefined", { pool, ...declaredBy }),
     fact("nodeJoined", { node: nodeSpec }),
     fact("nodeChanged", { node: nodeSpec }),

@@ -8,6 +8,7 @@ import {
   executorRequest,
   executorSet,
 } from "./executor.ts";
+import { historyImport, historyQuery, historyRequest, importedHistory } from "./imported-history.ts";
 import { commandProblems } from "./operation-problems.ts";
 import { operation } from "./operation.ts";
 
@@ -33,6 +34,24 @@ export const executorOperations = {
       params: byExecutor,
       body: abandonRequest,
       problems: ["unknownExecutor", "executorReachable", ...commandProblems],
+    },
+  ),
+  importedHistory: operation(
+    "GET /v1/executors/{name}/history",
+    "The past work of an executor's cluster that was imported",
+    importedHistory,
+    { permission: "fleet.read", params: byExecutor, problems: ["noHistory"] },
+  ),
+  importHistory: operation(
+    "PUT /v1/executors/{name}/history",
+    "Import past work of an executor's cluster, instead of that imported before; it is removed with the executor",
+    historyImport,
+    {
+      permission: "executors.write",
+      params: byExecutor,
+      query: historyQuery,
+      body: historyRequest,
+      problems: ["unknownExecutor", ...commandProblems],
     },
   ),
   removeExecutor: operation(

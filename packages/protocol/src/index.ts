@@ -33,6 +33,7 @@ export * from "./event.ts";
 export * from "./event-search.ts";
 export * from "./exec.ts";
 export * from "./executor.ts";
+export * from "./imported-history.ts";
 export * from "./fleet.ts";
 export * from "./log-search.ts";
 export * from "./qualification.ts";

@@ -122,6 +122,7 @@ export const problemKinds = {
   unknownPoolName: kind(404, failed, "There is no such pool"),
   executorReachable: kind(409, failed, "The executor answers"),
   unknownExecutor: kind(404, failed, "There is no such executor"),
+  noHistory: kind(404, failed, "No past work of the executor was imported"),
   tooManyExecutors: kind(422, failed, "Too many executors are declared"),
   unknownMetricSource: kind(404, failed, "There is no such metric source"),
   metricSourceConflict: kind(422, failed, "Another metric source is in the way"),

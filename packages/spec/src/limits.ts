@@ -150,6 +150,10 @@ export function integer(min: number, max: number): z.ZodInt {
   return z.int(`must be a whole number between ${min} and ${max}`).min(min).max(max);
 }
 
+/** Rows of use that an imported history may have, and runs that are kept of it. Both are in every snapshot. */
+export const PAST_USES_MAX = 4_000;
+export const PAST_RUNS_MAX = 2_000;
+
 /** An instant: milliseconds since the epoch of the control plane's clock. */
 export const instantMs = z.int();
 /** A count of things; never negative. */

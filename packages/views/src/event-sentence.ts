@@ -65,11 +65,11 @@ function removalSentence(event: RemovalEvent): string {
 
 type ExecutorEvent = Extract<
   Event,
-  { readonly kind: `executor${"Declared" | "Lost" | "Returned" | "Removed" | "Abandoned"}` }
+  { readonly kind: `executor${"Declared" | "Lost" | "Returned" | "Removed" | "Abandoned"}` | "historyImported" }
 >;
 
 const isOfExecutor = (event: Event): event is ExecutorEvent =>
-  /^executor(?:Declared|Lost|Returned|Removed|Abandoned)$/.test(event.kind);
+  /^executor(?:Declared|Lost|Returned|Removed|Abandoned)$|^historyImported$/.test(event.kind);
 
 function executorSentence(event: ExecutorEvent): string {
   switch (event.kind) {
@@ -77,6 +77,8 @@ function executorSentence(event: ExecutorEvent): string {
       return `${event.actor} declared the executor ${event.executor}${event.mode === "follow" ? ", which is only followed" : ""}.`;
     case "executorLost":
       return `The executor ${event.executor} is unreachable: ${event.detail}.`;
+    case "historyImported":
+      return `${event.actor} imported ${plural(event.history.jobCount, "past job")} of the executor ${event.history.executor}.`;
     case "executorReturned":
       return `The executor ${event.executor} answers.`;
     case "executorRemoved":

@@ -74,6 +74,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   executorReturned: of("Nodes", "Executor reachable"),
   executorRemoved: of("Nodes", "Executor removed"),
   executorAbandoned: of("Nodes", "Attempts of an executor given up"),
+  historyImported: of("Nodes", "Past work imported"),
   poolDefined: of("Nodes", "Pool defined"),
   nodeJoined: of("Nodes", "Node joined"),
   nodeChanged: of("Nodes", "Node changed"),

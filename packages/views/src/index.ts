@@ -17,6 +17,7 @@ export * from "./endpoint-view.ts";
 export * from "./capacity-recorder.ts";
 export * from "./defragmentation-view.ts";
 export * from "./event-sentence.ts";
+export { historyView, hoursOf } from "./imported-history-view.ts";
 export { executorPhase, executorUse, NO_EXECUTOR_USE } from "./executor-view.ts";
 export * from "./event-title.ts";
 export { closedByText, teamSharesOf, stopReasonText, type TeamShareChange } from "./eviction-text.ts";

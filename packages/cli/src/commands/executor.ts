@@ -2,6 +2,7 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { ExecutorFleetOptions } from "../executor/run-executor-fleet.ts";
 import type { AbandonOptions, AddExecutorOptions, ExecutorCommandOptions } from "../executor/run-executors.ts";
+import type { ExecutorHistoryOptions } from "../executor/run-executor-history.ts";
 import type { ExecutorReadOptions } from "../executor/run-executor-read.ts";
 
 const readCommand = defineCommand<ExecutorReadOptions>({
@@ -117,14 +118,40 @@ const removeCommand = defineCommand<ExecutorCommandOptions>({
   },
 });
 
+const historyCommand = defineCommand<ExecutorHistoryOptions>({
+  name: "history",
+  summary: "Import past work of a cluster, so that fair shares and forecasts know it, or show what was imported",
+  details: `FILE is the accounting of a Slurm cluster (sacct, also with --json, or the file of jobcomp/filetxt), or the ended Jobs of a Kubernetes cluster.
+Accounts and users become teams and submitters by the rules of the executor. An import replaces the one before, and is removed with the
+executor. Nothing in the cluster changes.
+
+Examples:
+  sacct -a -X -P -S now-90days -o JobID,User,Account,JobName,Submit,Start,End,Timelimit,AllocTRES,State > jobs.txt
+  headroom executor history lab --import jobs.txt --dry-run
+  kubectl get jobs -A -o json > jobs.json
+  headroom executor history cluster --import jobs.json
+  headroom executor history lab`,
+  arguments: [{ syntax: "<name>", description: "name of the executor" }],
+  options: [
+    { flags: "--import <file>", description: "import this file; -: standard input (default: show)", complete: "file" },
+    { flags: "--dry-run", description: "show what would be imported" },
+    { flags: "--timezone <name>", description: "time zone of a Slurm cluster: Europe/Berlin (default: UTC)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runExecutorHistory } = await import("../executor/run-executor-history.ts");
+    return runExecutorHistory(context, args[0] ?? "", options);
+  },
+});
+
 export const executorCommand = defineCommand({
   name: "executor",
   summary: "Declare executors, and read what other schedulers print",
-  commands: [addCommand, listCommand, removeCommand, abandonCommand, readCommand, fleetCommand],
+  commands: [addCommand, listCommand, removeCommand, abandonCommand, historyCommand, readCommand, fleetCommand],
   run() {
     return Promise.reject(
       new CliError(
-        "executor needs a command: headroom executor list, add, remove, abandon, read FILE or fleet FILE",
+        "executor needs a command: headroom executor list, add, remove, abandon, history, read FILE or fleet FILE",
         exitCode.usage,
       ),
     );

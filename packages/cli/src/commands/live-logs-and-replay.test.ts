@@ -120,3 +120,60 @@ describe("when the control plane is not what it should be", () => {
     );
   });
 });
+
+describe("executor history", () => {
+  const at = (day: number, hour: number): string => `2026-10-${10 + day}T${String(hour).padStart(2, "0")}:00:00`;
+  const row = (id: number, user: string, account: string, gpus: number): string =>
+    `${id}|${user}|${account}|train-${id}|${at(id, 0)}|${at(id, 1)}|${at(id, 3)}|1-00:00:00|gres/gpu=${gpus}|COMPLETED\n`;
+  const header = "JobID|User|Account|JobName|Submit|Start|End|Timelimit|AllocTRES|State\n";
+  const write = (name: string, text: string): void => writeFileSync(path.join(live.folder, name), text);
+
+  it("imports past jobs of Slurm by the rules of the executor, once, until the executor is removed", async () => {
+    write("teams.yaml", "kind: team\nname: nlp\n");
+    write("past.txt", `${header}${row(1, "ann", "ml", 8)}${row(2, "bob", "guest", 1)}${row(3, "ann", "ml", 0)}4|cut\n`);
+    expect((await headroom(["apply", "-f", "teams.yaml", "--yes"])).code).toBe(0);
+    const settings = ["--setting", `directory=${live.folder}/shared`, "--setting", 'accounts={"nlp":"ml"}'];
+    await headroom(["executor", "add", "slurm", "lab", "--mode", "follow", ...settings]);
+    const history = (...args: readonly string[]): Promise<Said> => headroom(["executor", "history", "lab", ...args]);
+    expect((await history("--import", "past.txt", "--dry-run", "--json")).stdout).toContain('"importedAtMs": null');
+    expect((await history()).stderr).toContain("No past work of lab was imported");
+    expect(json(await history("--import", "past.txt", "--json"))).toMatchObject({
+      action: "imported",
+      history: {
+        teams: [{ team: "nlp", isDeclared: true, acceleratorHours: 16, runCount: 1 }],
+        jobCount: 2,
+        leftOutCount: 1,
+        unreadCount: 1,
+      },
+      unmapped: [{ account: "guest", acceleratorHours: 2 }],
+      left_out: { "without GPUs": 1 },
+    });
+    expect((await history("--import", "past.txt")).stdout).toContain("is imported already");
+    expect((await history()).stdout).toMatch(/^nlp +16\.0 +1$/m);
+    write("none.txt", `${header}${row(2, "bob", "guest", 1)}`);
+    expect((await history("--import", "none.txt")).stderr).toContain("No account of the history has a team");
+    await headroom(["executor", "remove", "lab"]);
+    expect((await history()).code).not.toBe(0);
+  });
+
+  it("imports ended Jobs of Kubernetes", async () => {
+    const job = (name: string, completionTime: string | undefined, gpus: number): object => ({
+      metadata: { name, namespace: "ml-nlp", creationTimestamp: "2026-10-11T00:00:00Z" },
+      spec: {
+        parallelism: 2,
+        template: { spec: { containers: [{ resources: { limits: { "nvidia.com/gpu": String(gpus) } } }] } },
+      },
+      status: { startTime: "2026-10-11T00:30:00Z", completionTime },
+    });
+    const end = "2026-10-11T02:30:00Z";
+    const items = [job("a", end, 4), job("b", undefined, 4), job("c", end, 0), { kind: "Job" }];
+    write("jobs.json", JSON.stringify({ items }));
+    await headroom(["executor", "add", "kubernetes", "kube", "--mode", "follow", "--setting", "namespace=ml-{team}"]);
+    const said = await headroom(["executor", "history", "kube", "--import", "jobs.json", "--json"]);
+    expect(json(said)).toMatchObject({
+      history: { teams: [{ team: "nlp", acceleratorHours: 16, runCount: 1 }], jobCount: 1, unreadCount: 1 },
+      left_out: { "still running": 1, "without GPUs": 1 },
+    });
+    await headroom(["executor", "remove", "kube"]);
+  });
+});

@@ -8,7 +8,10 @@ const noExecutors = () => refuse("notSupported", "The demo simulates its nodes, 
 
 export const executorClient = (
   engine: Engine,
-): Pick<HeadroomClient, "executors" | "declareExecutor" | "abandonExecutor" | "removeExecutor"> => ({
+): Pick<
+  HeadroomClient,
+  "executors" | "declareExecutor" | "abandonExecutor" | "removeExecutor" | "importedHistory" | "importHistory"
+> => ({
   executors: async () => ({
     items: [...executorUse(engine)].map(([name, use]): Executor => ({
       name,
@@ -24,4 +27,6 @@ export const executorClient = (
   declareExecutor: () => Promise.reject(noExecutors()),
   abandonExecutor: () => Promise.reject(noExecutors()),
   removeExecutor: () => Promise.reject(noExecutors()),
+  importedHistory: () => Promise.reject(noExecutors()),
+  importHistory: () => Promise.reject(noExecutors()),
 });

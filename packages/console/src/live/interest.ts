@@ -33,6 +33,7 @@ const nodeKinds: readonly EventKind[] = [
   "executorReturned",
   "executorRemoved",
   "executorAbandoned",
+  "historyImported",
   "hotSpareReserved",
   "hotSpareReleased",
 ];

@@ -2,6 +2,7 @@
 import { whySuspended } from "@headroom/model";
 import type { ExecutorEvent, ExecutorId, ExecutorState } from "@headroom/model";
 import type { WritableNode } from "../state/mutable-state.ts";
+import { changeHistory } from "./imported-histories.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 
 export const executorEvents: Appliers<ExecutorEvent> = {
@@ -20,6 +21,12 @@ export const executorEvents: Appliers<ExecutorEvent> = {
   executorRemoved(world, { executor, atMs }) {
     set(world, { ...stateOf(world, executor), phase: "removed", sinceMs: atMs, reason: "" });
     forgetUnused(world);
+    changeHistory(world, () => world.state.importedHistories.delete(executor));
+  },
+  historyImported(world, { history, actor, atMs }) {
+    changeHistory(world, () =>
+      world.state.importedHistories.set(history.executor, { ...history, importedAtMs: atMs, actor }),
+    );
   },
   // The attempts that it ends have events of their own.
   executorAbandoned() {},

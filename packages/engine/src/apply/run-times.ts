@@ -1,6 +1,7 @@
 /** Observed run times, recorded as attempts end. No other code writes `state.runTimes`. */
 import type { AttemptEvent, Attempt, Workload } from "@headroom/model";
 import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
+import { foldImportedRuns } from "./imported-histories.ts";
 import { workloadOf } from "./writable.ts";
 import type { WritableWorld } from "./writable.ts";
 
@@ -40,7 +41,10 @@ function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: 
 /** After the policy changed: without predictions, run times and predictions of running work are dropped. */
 export function renewRunTimes(world: WritableWorld): void {
   const { state, rules } = world;
-  if (predictsRuns(rules)) return;
+  if (predictsRuns(rules)) {
+    if (state.importedHistories.size > 0) foldImportedRuns(world);
+    return;
+  }
   state.runTimes.clear();
   for (const attempt of state.attempts.values()) {
     if (attempt.prediction === undefined) continue;

@@ -3,19 +3,21 @@
  * needs it.
  */
 import { milliIn, partsOf, NO_USE } from "@headroom/model";
-import type { DecayedUsage, UseVector, TeamName, Attempt, Workload, Rules } from "@headroom/model";
+import type { DecayedUsage, UseVector, Attempt, Workload, Rules } from "@headroom/model";
 import { halfLifeOf } from "../usage/half-life.ts";
 import type { HalfLife } from "../usage/half-life.ts";
 import { isSteady, useAsOf } from "../usage/decayed-usage.ts";
+import { importedUsage, usageKeysOf } from "../usage/imported-usage.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** Key of the usage history of a team, or of one user in the team. No name contains a line break. */
-export const usageKey = (team: TeamName, user?: string): string => (user === undefined ? team : `${team}\n${user}`);
+const NO_IMPORTS: ReadonlyMap<string, DecayedUsage> = new Map();
 
 export class DecayedUsageIndex {
-  readonly #state: Pick<ReadonlyState, "decayedUsage" | "teams" | "workloads" | "attempts">;
+  readonly #state: Pick<ReadonlyState, "decayedUsage" | "importedHistories" | "teams" | "workloads" | "attempts">;
   readonly #rates = new Map<string, [number, number, number]>();
   #halfLife: HalfLife | null;
+  /** Averages of imported past work by key; `null`: they are computed when they are next read. */
+  #imported: ReadonlyMap<string, DecayedUsage> | null = null;
   nowMs: number;
 
   constructor(state: ReadonlyState, rules: Rules) {
@@ -42,9 +44,27 @@ export class DecayedUsageIndex {
    * used.
    */
   average(key: string, nowMs: number = this.nowMs): UseVector {
+    const halfLife = this.#halfLife;
+    if (halfLife === null) return NO_USE;
     const use = this.#state.decayedUsage.get(key);
-    if (use === undefined || this.#halfLife === null) return NO_USE;
-    return useAsOf(use, this.#halfLife, { rate: this.rate(key), nowMs: Math.max(use.atMs, nowMs) }).average;
+    const past = this.#importedUse(halfLife).get(key);
+    const own =
+      use === undefined
+        ? NO_USE
+        : useAsOf(use, halfLife, { rate: this.rate(key), nowMs: Math.max(use.atMs, nowMs) }).average;
+    if (past === undefined) return own;
+    const { average } = useAsOf(past, halfLife, { rate: NO_USE, nowMs: Math.max(past.atMs, nowMs) });
+    return [own[0], own[1], own[2] + average[2]];
+  }
+
+  /** After the imported histories changed. */
+  forgetImported(): void {
+    this.#imported = null;
+  }
+
+  #importedUse(halfLife: HalfLife): ReadonlyMap<string, DecayedUsage> {
+    if (this.#state.importedHistories.size === 0) return NO_IMPORTS;
+    return (this.#imported ??= importedUsage(this.#state, halfLife));
   }
 
   /** Number of the current step. Usage history is constant within a step. */
@@ -63,7 +83,8 @@ export class DecayedUsageIndex {
     if (halfLife === null) return null;
     const changes = ([key, use]: readonly [string, DecayedUsage]): boolean =>
       !isSteady(use, halfLife, { rate: this.rate(key), nowMs });
-    return [...this.#state.decayedUsage].some(changes)
+    const fades = (use: DecayedUsage): boolean => !isSteady(use, halfLife, { rate: NO_USE, nowMs });
+    return [...this.#state.decayedUsage].some(changes) || [...this.#importedUse(halfLife).values()].some(fades)
       ? (Math.floor(nowMs / halfLife.stepMs) + 1) * halfLife.stepMs
       : null;
   }
@@ -72,6 +93,7 @@ export class DecayedUsageIndex {
   rebuild(rules: Rules): void {
     this.#halfLife = halfLifeUnder(rules);
     this.#rates.clear();
+    this.#imported = null;
     for (const attempt of this.#state.attempts.values()) this.count(attempt, 1);
   }
 
@@ -98,10 +120,7 @@ export class DecayedUsageIndex {
    * of every team above.
    */
   keysOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly string[] {
-    const keys = [usageKey(spec.team, actor)];
-    for (let at: TeamName | null = spec.team; at !== null; at = this.#state.teams.get(at)?.parent ?? null)
-      keys.push(usageKey(at));
-    return keys;
+    return usageKeysOf(this.#state, spec.team, actor);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Shares of users in their teams, by current usage and, if it counts, by usage history. */
 import type { PlacementRequest } from "./placement-request.ts";
-import { usageKey } from "./decayed-usage-index.ts";
+import { usageKey } from "../usage/imported-usage.ts";
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
 import type { World } from "./world.ts";
 import { COMPARED } from "./team-node.ts";

@@ -1,6 +1,6 @@
 /** Usage of each user in a team with all teams below it: kept only while a policy or a team needs it. */
 import type { TeamName } from "@headroom/model";
-import { usageKey } from "./decayed-usage-index.ts";
+import { usageKey } from "../usage/imported-usage.ts";
 import type { TeamNode } from "./team-node.ts";
 
 export interface Holder {

@@ -2,7 +2,7 @@
  * Declarations and contact of executors. An executor that falls silent, or is removed, changes nothing about its
  * attempts: nobody knows whether they run. Only its answer ends them, or an operator who gives them up.
  */
-import type { Attempt, Command, ExecutorId, ExecutorState } from "@headroom/model";
+import type { Attempt, Command, ExecutorId, ExecutorState, ImportedHistory } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { executorOf } from "../state/executors.ts";
 import { done, refused } from "./decision.ts";
@@ -22,9 +22,28 @@ export function setExecutor(batch: Batch, command: Command & { readonly kind: "s
       if (known === undefined || !known.isDeclared) return refused({ code: "unknownExecutor", executor });
       if (known.phase !== "removed") batch.emit({ kind: "executorRemoved", version: 1, atMs, executor, actor });
       return done({ kind: "executorSet", executor, attempts: attemptsOf(batch, executor).length });
+    case "importHistory":
+      return importHistory(batch, { known, actor, history: change.history });
     case "abandon":
       return abandon(batch, { known, executor, actor, reason: change.reason });
   }
+}
+
+interface Imported {
+  readonly known: ExecutorState | undefined;
+  readonly actor: string;
+  readonly history: ImportedHistory;
+}
+
+/** The same content leaves no event. */
+function importHistory(batch: Batch, { known, actor, history }: Imported): Decision {
+  const { executor } = history;
+  if (known === undefined || !known.isDeclared || known.phase === "removed")
+    return refused({ code: "unknownExecutor", executor });
+  const before = batch.world.state.importedHistories.get(executor);
+  if (before?.digest !== history.digest)
+    batch.emit({ kind: "historyImported", version: 1, atMs: batch.nowMs, history, actor });
+  return done({ kind: "executorSet", executor, attempts: attemptsOf(batch, executor).length });
 }
 
 interface Abandoned {

@@ -7,7 +7,7 @@
  */
 import { divideProduct } from "@headroom/model";
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
-import { usageKey } from "../cluster/decayed-usage-index.ts";
+import { usageKey } from "../usage/imported-usage.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 

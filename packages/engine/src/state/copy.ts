@@ -24,6 +24,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     artifacts: new Map(state.artifacts),
     artifactVersions: new Map(state.artifactVersions),
     stores: new Map(state.stores),
+    importedHistories: new Map(state.importedHistories),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),
     calendar: new Map(state.calendar),

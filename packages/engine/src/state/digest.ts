@@ -39,6 +39,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "proposals",
         "proposalRules",
         "stores",
+        "importedHistories",
         "accounts",
         "decayedUsage",
         "schedules",

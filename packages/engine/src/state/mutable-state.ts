@@ -74,6 +74,7 @@ export function writableEmptyState(): State {
     artifacts: new Map(),
     artifactVersions: new Map(),
     stores: new Map(),
+    importedHistories: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new IdMap(),
     attempts: new IdMap(),

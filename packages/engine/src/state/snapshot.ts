@@ -25,12 +25,15 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 28;
+const SNAPSHOT_FORMAT = 29;
 
-/** The format of a state in which no endpoint follows values of metric sources. */
+/** The format of a state without imported past work. */
+const FORMAT_WITHOUT_HISTORIES = 28;
+
+/** The format of a state in which, besides, no endpoint follows values of metric sources. */
 const FORMAT_WITHOUT_FOLLOWED_METRICS = 27;
 
-/** The format of a state without declared stores and expected transfers. */
+/** The format of a state without declared stores and expected transfers, besides. */
 const FORMAT_WITHOUT_STORES = 26;
 
 /** The format of a state in which, besides, no pool has a rule of qualification and no node has to qualify. */
@@ -100,7 +103,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (followsMetrics(state)) return SNAPSHOT_FORMAT;
+  if (state.importedHistories.size > 0) return SNAPSHOT_FORMAT;
+  if (followsMetrics(state)) return FORMAT_WITHOUT_HISTORIES;
   if (hasStores(state)) return FORMAT_WITHOUT_FOLLOWED_METRICS;
   if (hasQualifications(state)) return FORMAT_WITHOUT_STORES;
   if (hasRemediations(state)) return FORMAT_WITHOUT_QUALIFICATIONS;
@@ -256,6 +260,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     artifacts: someOf([...state.artifacts.values()].map(store)),
     artifactVersions: someOf([...state.artifactVersions.values()].map(store)),
     stores: someOf(state.stores.values()),
+    importedHistories: someOf(state.importedHistories.values()),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
@@ -292,7 +297,8 @@ type ListedTable =
   | "capacityOrders"
   | "proposals"
   | "proposalRules"
-  | "stores";
+  | "stores"
+  | "importedHistories";
 
 /** Stored form of the tables. Empty tables are left out. */
 type StoredTables = {
@@ -390,6 +396,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     artifacts: keyed(artifacts, artifactKey),
     artifactVersions: keyed(versions, ({ id }) => id),
     stores: keyed(stored.stores, ({ name }) => name),
+    importedHistories: keyed(stored.importedHistories, ({ executor }) => executor),
     teams: keyed(stored.teams, ({ name }) => name),
     workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
     attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),

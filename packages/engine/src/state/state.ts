@@ -26,6 +26,7 @@ import type {
   Node,
   Pool,
   Site,
+  RecordedHistory,
   Store,
   AttemptId,
   NodeId,
@@ -87,6 +88,8 @@ export interface ReadonlyState {
   readonly artifactVersions: ReadonlyMap<string, ArtifactVersion>;
   /** Declared stores by name, in the order of declaration. */
   readonly stores: ReadonlyMap<string, Store>;
+  /** Imported past work, by executor. */
+  readonly importedHistories: ReadonlyMap<ExecutorId, RecordedHistory>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /**
    * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of

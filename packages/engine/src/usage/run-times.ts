@@ -3,7 +3,7 @@
  * longer one, by growing steps (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather
  * than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions affect plans only: work is stopped at its walltime.
  */
-import type { RunTimes, Prediction, Workload, Rules } from "@headroom/model";
+import type { PastRun, RunTimes, Prediction, Workload, Rules } from "@headroom/model";
 
 /** Number of runs of a kind that are kept; no policy uses more. */
 export const RUNS_KEPT = 8;
@@ -24,8 +24,28 @@ export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>
  */
 export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly [string, string] {
   const { team, name, gang } = spec;
+  return kindsOfWork({ team, actor, name, accelerators: gang.workers * gang.accelerators });
+}
+
+/** `accelerators`: those of the whole gang. */
+export function kindsOfWork({
+  team,
+  actor,
+  name,
+  accelerators,
+}: Pick<PastRun, "team" | "actor" | "name" | "accelerators">): readonly [string, string] {
   const user = `${team}\n${actor}`;
-  return [`${user}\n${name.replace(/[-_.]?[0-9]+$/, "")}\n${gang.workers * gang.accelerators}`, user];
+  return [`${user}\n${name.replace(/[-_.]?[0-9]+$/, "")}\n${accelerators}`, user];
+}
+
+/** Key of the run times of imported work. It begins with a line break, as no kind of own work does. */
+export const importedKind = (kind: string): string => `\n${kind}`;
+export const isImportedKind = (key: string): boolean => key.startsWith("\n");
+
+/** The newest runs of a kind last. Imported ones count where own work has too few. */
+export function runsOfKind(runTimes: RunTimes, kind: string, enough: number): readonly number[] {
+  const own = runTimes.get(kind) ?? [];
+  return own.length >= enough ? own : [...(runTimes.get(importedKind(kind)) ?? []), ...own];
 }
 
 /**
@@ -40,7 +60,7 @@ export function predictedRun(
   const { predictFrom } = rules.backfill;
   if (predictFrom === undefined || runTimes.size === 0 || !predictsRuns(rules)) return null;
   for (const kind of runKindsOf(workload)) {
-    const known = runTimes.get(kind) ?? [];
+    const known = runsOfKind(runTimes, kind, predictFrom);
     if (known.length < predictFrom) continue;
     const sumMs = known.slice(-predictFrom).reduce((sum, tookMs) => sum + tookMs, 0);
     const durationMs = Math.max(1, Math.ceil(sumMs / predictFrom));

@@ -1,6 +1,6 @@
 /** Part of the recorded journal: executors that are declared, fall silent, are given up and removed. */
-import { nodeId, poolName, workloadId } from "@headroom/model";
-import type { Command, Pool } from "@headroom/model";
+import { nodeId, poolName, teamName, workloadId } from "@headroom/model";
+import type { Command, ImportedHistory, Pool } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site } from "../lab/make.ts";
 import { submit } from "./life-lines.ts";
@@ -32,6 +32,7 @@ export function beginSilence(drive: Drive): void {
     caches: [{ nodeId: nodeId("n82"), inputs: [{ uri: "s3://lake/corpus/v6", digest: null, mib: 1_204 }] }],
   });
   recordTransfer(drive);
+  drive.receive(set("lab", { kind: "importHistory", history: pastWork("lab", 1) }));
   drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
   // The labels of a node change while it holds work.
   drive.receive({ kind: "nodeSeen", node: { ...node("n91", "T4"), labels: { rack: "r7" } } });
@@ -55,6 +56,27 @@ export function beginSilence(drive: Drive): void {
   drive.receive({ kind: "executorUnreachable", executor: "hpc", detail: "no answer within 30 s" });
   drive.receive({ kind: "nodeSeen", node: node("n83", "T4") });
 }
+
+/** Past work with and without a time limit; `count`: how many times the same run is in it. */
+const pastWork = (executor: string, count: number): ImportedHistory => {
+  const who = { team: teamName("default"), actor: "ann" };
+  const run = { ...who, name: "sweep-1", kind: "batch", accelerators: 1, submittedAtMs: -7_200_000 } as const;
+  return {
+    executor,
+    source: "jobs.txt",
+    digest: String(count).padStart(64, "0"),
+    fromMs: -86_400_000,
+    toMs: 0,
+    jobCount: count + 1,
+    leftOutCount: 3,
+    unreadCount: 1,
+    uses: [{ ...who, fromMs: -86_400_000, toMs: 0, acceleratorMs: 7_200_000 * count }],
+    runs: [
+      { ...run, kind: "train", tookMs: 3_600_000, walltimeMs: 7_200_000 },
+      ...Array.from({ length: count }, () => ({ ...run, tookMs: 1_800_000, walltimeMs: null })),
+    ],
+  };
+};
 
 /** A store is declared, an attempt waits for its inputs, and their transfer is measured. */
 function recordTransfer(drive: Drive): void {
@@ -81,6 +103,8 @@ function recordTransfer(drive: Drive): void {
 
 /** The work is given up and ends, and both executors leave with their pools. */
 export function endSilence(drive: Drive): void {
+  drive.receive(set("lab", { kind: "importHistory", history: pastWork("lab", 3) }));
+  drive.receive(set("hpc", { kind: "importHistory", history: pastWork("hpc", 1) }));
   drive.receive(set("hpc", { kind: "abandon", reason: "power cut" }));
   const far = [...drive.engine.state.workloads.values()].find(({ spec: { name } }) => name === "far away");
   drive.receive(command({ kind: "stopWorkload", workloadId: far?.id ?? workloadId("") }));

@@ -224,6 +224,8 @@ function otherEvent(event: OtherEvent): string {
       return `executor ${event.executor} declared to ${event.mode}`;
     case "executorLost":
       return `executor ${event.executor} unreachable: ${event.detail}`;
+    case "historyImported":
+      return `${event.actor} imports ${event.history.jobCount} past jobs of ${event.history.executor}`;
     case "executorReturned":
       return `executor ${event.executor} answers`;
     case "executorRemoved":

@@ -21,12 +21,21 @@ export interface ExecutorContext {
   readonly stores?: StoreSet | undefined;
 }
 
+/** Teams and submitters by the names that a cluster has for them: the reverse of the rules for submissions. */
+export interface PastNames {
+  /** `null`: the rules name no team for the account (of Slurm) or the namespace (of Kubernetes), or several. */
+  teamOf(account: string): string | null;
+  actorOf(user: string): string;
+}
+
 export interface ExecutorType {
   readonly name: string;
   /** One sentence for lists and the reference. */
   readonly summary: string;
   /** Fields with `meta({ description })`, which the reference shows. Unknown fields are refused. */
   readonly settings: z.ZodObject;
+  /** Absent: past work of such executors cannot be imported. */
+  pastNames?(settings: unknown): PastNames;
   /**
    * `settings` have passed the schema. It opens no connection that takes long: contact is made by `attempts()` and
    * `inventory()`, which may fail.
@@ -39,7 +48,13 @@ export function executorType<Settings extends z.ZodObject>(type: {
   readonly name: string;
   readonly summary: string;
   readonly settings: Settings;
+  pastNames?(settings: z.output<Settings>): PastNames;
   open(settings: z.output<Settings>, context: ExecutorContext): Promise<Executor>;
 }): ExecutorType {
-  return { ...type, open: (settings, context) => type.open(type.settings.parse(settings), context) };
+  const { pastNames, ...others } = type;
+  return {
+    ...others,
+    ...(pastNames === undefined ? {} : { pastNames: (settings) => pastNames(type.settings.parse(settings)) }),
+    open: (settings, context) => type.open(type.settings.parse(settings), context),
+  };
 }

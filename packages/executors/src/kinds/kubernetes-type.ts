@@ -1,4 +1,5 @@
 /** Type `kubernetes`: a Kubernetes cluster through its API server. */
+import { submitterOf, teamOfNamespace } from "../kubernetes/executor/submitter-names.ts";
 import { kubernetesSettings } from "../kubernetes/settings.ts";
 import { executorType } from "./executor-type.ts";
 import type { ExecutorType } from "./executor-type.ts";
@@ -7,6 +8,10 @@ export const kubernetesType: ExecutorType = executorType({
   name: "kubernetes",
   summary: "A Kubernetes cluster: each worker is one pod, bound to exactly the node that was decided.",
   settings: kubernetesSettings,
+  pastNames: (settings) => ({
+    teamOf: (namespace) => teamOfNamespace(namespace, settings),
+    actorOf: (user) => submitterOf(user, settings),
+  }),
   async open(settings, context) {
     const { createKubernetesExecutor } = await import("../kubernetes/kubernetes-executor.ts");
     const { token } = settings;

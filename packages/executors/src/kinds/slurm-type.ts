@@ -1,4 +1,5 @@
 /** Type `slurm`: a Slurm cluster through its command-line tools. */
+import { slurmPastNames } from "../slurm/past-names.ts";
 import { slurmSettings } from "../slurm/settings.ts";
 import { executorType } from "./executor-type.ts";
 import type { ExecutorType } from "./executor-type.ts";
@@ -7,6 +8,7 @@ export const slurmType: ExecutorType = executorType({
   name: "slurm",
   summary: "A Slurm cluster: each gang is one job on exactly the nodes and accelerators that were decided.",
   settings: slurmSettings,
+  pastNames: slurmPastNames,
   async open(settings, context) {
     const { createSlurmExecutor } = await import("../slurm/slurm-executor.ts");
     return createSlurmExecutor({

@@ -1,2 +1,4 @@
 export { clusterManifest } from "./manifest.ts";
+export { readPastJobs } from "./past-jobs.ts";
+export type { EndedJob, PastJobReading } from "./past-jobs.ts";
 export type { ManifestOptions } from "./manifest.ts";

@@ -6,6 +6,7 @@ import type { StoreSpec } from "../resources/store.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
+import type { ImportedHistory } from "../resources/imported-history.ts";
 import type { IncidentAnnotation, NodeFault } from "../resources/incident.ts";
 import type { QualificationCause, QualificationSuite } from "../resources/qualification.ts";
 import type { NodeId, PoolName, SiteName, WorkloadId } from "../resources/ids.ts";
@@ -109,7 +110,9 @@ export type ExecutorEvent =
       readonly attempts: number;
       readonly actor: string;
       readonly reason: string;
-    });
+    })
+  /** Past work of the executor's cluster, instead of that imported before. */
+  | (Fact<"historyImported"> & { readonly history: ImportedHistory; readonly actor: string });
 
 export type CapacityOrderEvent =
   | (Fact<"capacityOrderCreated"> & {

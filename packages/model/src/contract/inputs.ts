@@ -5,6 +5,7 @@
  */
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
+import type { ImportedHistory } from "../resources/imported-history.ts";
 import type { ByteTransfer, StoreSpec } from "../resources/store.ts";
 import type { NodeCacheReport } from "../resources/cached-input.ts";
 import type { ForeignUseReport } from "../resources/foreign-use.ts";
@@ -193,7 +194,9 @@ export type Command =
       readonly change:
         | { readonly kind: "declare"; readonly mode: ExecutorMode }
         | { readonly kind: "remove" }
-        | { readonly kind: "abandon"; readonly reason: string };
+        | { readonly kind: "abandon"; readonly reason: string }
+        /** Records past work of the executor's cluster, instead of that imported before. */
+        | { readonly kind: "importHistory"; readonly history: ImportedHistory };
     })
   /** Records an order of nodes. `shape` absent: that of the pool's first node. */
   | (CommandCommon & {

@@ -78,6 +78,7 @@ import { withStaging } from "./attempt-staging.ts";
 import { metricSourceHandlers } from "./metric-sources.ts";
 import { declareStore, removeStore, storeCaches, storeRefusal, stores } from "./stores.ts";
 import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
+import { importedHistory, importHistory } from "./imported-histories.ts";
 import {
   createProposal,
   decideProposal,
@@ -373,6 +374,8 @@ export const handlers: Handlers = {
   executors,
   declareExecutor,
   abandonExecutor,
+  importedHistory,
+  importHistory,
   removeExecutor,
   ...metricSourceHandlers,
   stores,

@@ -87,13 +87,21 @@ export class DurationModel {
   /** Sweeps of a family, sweeps of a size and all sweeps, each in the order in which they began. */
   readonly #lists = new Map<string, number[]>();
 
-  /** `records`: in the order of submission; later calls refer to a record by its index. */
-  constructor(records: readonly WorkRecord[], rules: DurationRules = usualDurationRules) {
+  /**
+   * `records`: in the order of submission; later calls refer to a record by its index. `imported`: further records, which come before
+   * all others.
+   */
+  constructor(
+    records: readonly WorkRecord[],
+    rules: DurationRules = usualDurationRules,
+    imported: readonly WorkRecord[] = [],
+  ) {
     this.#rules = rules;
     this.#records = records;
     this.#sweepOf = new Int32Array(records.length);
     const open = new Map<string, { sweep: number; lastAtMs: number }>();
-    for (const [index, record] of records.entries()) {
+    for (const [position, record] of [...imported, ...records].entries()) {
+      const index = position - imported.length;
       const [key] = listKeys(record);
       let current = open.get(key);
       if (current === undefined || record.submittedAtMs - current.lastAtMs > rules.sweepGapMs) {
@@ -101,7 +109,7 @@ export class DurationModel {
         open.set(key, current);
       }
       current.lastAtMs = record.submittedAtMs;
-      this.#sweepOf[index] = current.sweep;
+      if (index >= 0) this.#sweepOf[index] = current.sweep;
       const { ended } = this.#sweeps[current.sweep]!;
       for (const endedAfterMs of record.endedAfterMs) ended.push(endedAfterMs);
       if (ended.length > 2 * poolMax) ended.splice(0, ended.length - poolMax);

@@ -129,7 +129,7 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   const isCoarse = scenarioCount * liveCount > options.effort;
   const arrivalsReplayed = mayBePassed(history, targets);
   if (targets.size === 0) return waiting.map(({ workloadId }) => neverStarting(workloadId));
-  const model = new DurationModel(history.records, options.durationRules);
+  const model = new DurationModel(history.records, options.durationRules, history.imported);
   const futures = playFutures({ engine, options, history, model, targets, scenarioCount, isCoarse, arrivalsReplayed });
   const grounds = { arrivalsReplayed, history: runHistory(engine.state, history, { model, nowMs: options.nowMs }) };
   return waiting.map((each) =>

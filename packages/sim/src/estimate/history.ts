@@ -6,6 +6,8 @@ import type { DurationSource, WorkRecord } from "./durations.ts";
 
 export interface WorkHistory {
   readonly records: readonly WorkRecord[];
+  /** Work that was imported from the accounting of clusters. */
+  readonly imported: readonly WorkRecord[];
   readonly workloads: readonly Workload[];
   readonly indexOf: ReadonlyMap<WorkloadId, number>;
 }
@@ -17,8 +19,22 @@ export function workHistory(state: ReadonlyState, past: ReadonlyState = state): 
   return {
     workloads,
     records: workloads.map(recordOf),
+    imported: importedRecords(past),
     indexOf: new Map(workloads.map(({ id }, index) => [id, index])),
   };
+}
+
+function importedRecords({ importedHistories }: ReadonlyState): readonly WorkRecord[] {
+  return [...importedHistories.values()]
+    .flatMap(({ runs }) => runs)
+    .map(({ team, kind, name, accelerators, submittedAtMs, tookMs, walltimeMs }) => ({
+      family: `${team} ${kind} ${nameStem(name)}`,
+      accelerators,
+      submittedAtMs,
+      endedAfterMs: [tookMs],
+      walltimeMs,
+    }))
+    .toSorted((left, right) => left.submittedAtMs - right.submittedAtMs);
 }
 
 /** Run time in ms of an attempt, drawn from this source; also for work that is submitted later in the scenario. */

@@ -147,7 +147,9 @@ function readRecorded(window: RecordedWindow): Recorded {
  */
 function imaginedWork(atEnd: Engine, ledger: TimelineLedger): Recorded["imagined"] {
   const history = workHistory(atEnd.state);
-  const scenario: DurationScenario = new DurationModel(history.records, usualDurationRules).scenario(SEED);
+  const scenario: DurationScenario = new DurationModel(history.records, usualDurationRules, history.imported).scenario(
+    SEED,
+  );
   const known = new Map<string, number>();
   return (key, task, doneWorkerMs, workers) => {
     const name = `${key} ${task} ${doneWorkerMs}`;

@@ -163,7 +163,7 @@ const isAlike = (one: Interruption | null, other: Interruption | null): boolean 
 /** Run times by task. Both timelines, and all restarts of the task, use the same time. */
 function typicalDurations({ state }: Engine, nowMs: number): TimelineOptions["durationMs"] {
   const history = workHistory(state);
-  const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
+  const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules, history.imported));
   const known = new Map<string, number>();
   return (workload, task, elapsedMs, running) => {
     const byProgressMs = running === null ? null : progressDurationMs(workload, running, { nowMs, uniform: 0.5 });

@@ -95,3 +95,12 @@ export function teamOfNamespace(
   const segments = label.split("--");
   return segments.every((each) => LABEL.test(each)) ? segments.join("/") : null;
 }
+
+/** The submitter of pods with this service account: the reverse of `serviceAccounts`. Others have the name of the account. */
+export function submitterOf(
+  account: string,
+  { serviceAccounts = {} }: Pick<KubernetesSettings, "serviceAccounts">,
+): string {
+  const submitters = Object.entries(serviceAccounts).filter(([, name]) => name === account);
+  return submitters.length === 1 ? (submitters[0]?.[0] ?? account) : account;
+}

@@ -21,6 +21,8 @@ const jobHeaders: ReadonlyMap<string, Field> = new Map([
   ["endtime", "end"],
   ["exitcode", "exitCode"],
   ["account", "account"],
+  ["user", "user"],
+  ["jobname", "jobName"],
   ["timelimit", "timeLimit"],
   ["alloctres", "allocTres"],
   ["tresalloc", "allocTres"],
@@ -93,9 +95,10 @@ export function columnsOf(titles: readonly string[]): Columns | null {
   const headers = kind === "nodes" ? nodeHeaders : jobHeaders;
   const fields = names.map((name) => headers.get(name));
   const repeated = withoutRepeats(fields);
-  const free = names.flatMap((_, index) =>
-    repeated[index] === undefined || repeated[index] === "reason" ? [index] : [],
-  );
+  const free = names.flatMap((_, index) => {
+    const field = repeated[index];
+    return field === undefined || field === "reason" || field === "jobName" ? [index] : [];
+  });
   const spacedColumns = names.flatMap((name, index) => (spacedHeaders.has(name) ? [index] : []));
   return {
     kind,

@@ -60,7 +60,7 @@ function readSpread(
       ...parts.slice(column + extra + 1),
     ];
     try {
-      const row = read(cellsOf(columns, cells));
+      const row = withoutName(read(cellsOf(columns, cells)));
       found.set(JSON.stringify(row), row);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
@@ -69,6 +69,12 @@ function readSpread(
   const [row] = found.values();
   if (row !== undefined && found.size === 1) return row;
   throw new Unreadable(`expected ${columns.titles.length} columns, got ${parts.length}`);
+}
+
+/** The name of a job is a free text, so its ends are not known. */
+function withoutName(row: ReadRow): ReadRow {
+  if (row.kind !== "job" || row.row.charge === undefined) return row;
+  return { ...row, row: { ...row.row, charge: { ...row.row.charge, name: null } } };
 }
 
 /** With a comma as delimiter, `billing=1,cpu=1` is one cell. */

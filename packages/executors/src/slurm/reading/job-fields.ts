@@ -19,6 +19,8 @@ export type Field =
   | "end"
   | "exitCode"
   | "account"
+  | "user"
+  | "jobName"
   | "timeLimit"
   | "allocTres"
   | "reqTres"
@@ -74,10 +76,16 @@ export function jobRow(fields: Fields, zone: Zone): ReadRow {
 }
 
 function chargeOf(fields: Fields): Pick<JobRow, "charge"> {
-  const [account, limit] = [fields.get("account"), fields.get("timeLimit")];
-  if (account === undefined && limit === undefined) return {};
-  const name = account === undefined || account.isCut || isAbsent(account.text) ? null : account.text;
-  return { charge: { account: name, limitS: limit === undefined ? null : secondsOfLimit(limit.text) } };
+  const limit = fields.get("timeLimit");
+  const text = (field: Field): string | null => {
+    const cell = fields.get(field);
+    return cell === undefined || cell.isCut || isAbsent(cell.text) ? null : cell.text;
+  };
+  // Records have the number of the user too: `alice(1001)`.
+  const user = text("user")?.replace(/\(\d+\)$/, "") ?? null;
+  const [account, name] = [text("account"), text("jobName")];
+  if (limit === undefined && account === null && user === null && name === null) return {};
+  return { charge: { account, limitS: limit === undefined ? null : secondsOfLimit(limit.text), user, name } };
 }
 
 /** `days-hours:minutes:seconds` and its shorter forms; `null` for other texts, such as `UNLIMITED`. */

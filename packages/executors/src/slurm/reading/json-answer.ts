@@ -95,8 +95,11 @@ function jobOf(job: unknown): ReadRow {
 function chargeOf(job: unknown, isAccounting: boolean): Pick<JobRow, "charge"> {
   const account = textOf(job, "account");
   const minutes = isAccounting ? numberOf(job, "time", "limit") : numberOf(job, "time_limit");
-  if (account === null && minutes === null) return {};
-  return { charge: { account: account === "" ? null : account, limitS: minutes === null ? null : minutes * 60 } };
+  const [user, name] = [textOf(job, isAccounting ? "user" : "user_name"), textOf(job, "name")];
+  if (account === null && minutes === null && user === null && name === null) return {};
+  const present = (text: string | null): string | null => (text === "" ? null : text);
+  const limitS = minutes === null ? null : minutes * 60;
+  return { charge: { account: present(account), limitS, user: present(user), name: present(name) } };
 }
 
 function timeOf(job: unknown, ...keys: readonly string[]): string | null {

@@ -30,6 +30,16 @@ const node = `NodeName=gpu03 Arch=x86_64 CoresPerSocket=32
 `;
 
 describe("records of scontrol", () => {
+  it("reads the file of jobcomp/filetxt", () => {
+    const line =
+      "JobId=7 UserId=ann(1000) GroupId=ann(1000) Name=train-3 JobState=COMPLETED Partition=gpu TimeLimit=60 StartTime=2026-11-28T10:00:00 EndTime=2026-11-28T10:10:00 NodeList=n1 NodeCnt=1 ProcCnt=1 WorkDir=/ ReservationName= Tres=cpu=1,node=1,billing=1,gres/gpu=4 Account=ml QOS= WcKey= Cluster=unknown SubmitTime=2026-11-28T09:59:00 EligibleTime=2026-11-28T09:59:00 DerivedExitCode=0:0 ExitCode=0:0";
+    const { jobs, unread } = readRows(line);
+    expect([jobs, unread]).toMatchObject([
+      [{ id: "7", gpus: 4, charge: { account: "ml", user: "ann", name: "train-3" } }],
+      [],
+    ]);
+  });
+
   it("reads several lines and one line alike", () => {
     const expected = {
       id: "4",
@@ -40,6 +50,7 @@ describe("records of scontrol", () => {
       end: null,
       gpus: 1,
       exit_code: "0:0",
+      charge: { account: null, limitS: null, user: "u", name: "sweep" },
     };
     const read = readRows(
       job + job.replace("JobId=14 ArrayJobId=4 ArrayTaskId=0 ", "JobId=15 HetJobId=15 HetJobOffset=1 "),

@@ -19,7 +19,7 @@ export interface JobRow {
   readonly exit_code: string | null;
   /** Fields in which Slurm prints an expected time, because the job has not started or has not ended. */
   readonly estimated?: readonly ("start" | "end")[];
-  /** Absent: the text has neither. */
+  /** Absent: the text has none of its fields. */
   readonly charge?: JobCharge;
 }
 
@@ -28,6 +28,9 @@ export interface JobCharge {
   readonly account: string | null;
   /** Time limit in seconds; `null` also for a job without one. */
   readonly limitS: number | null;
+  /** Name of the user, without its number. */
+  readonly user: string | null;
+  readonly name: string | null;
 }
 
 export interface NodeRow {
