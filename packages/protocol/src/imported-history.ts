@@ -11,7 +11,7 @@ const foreign = {
   user: foreignName.meta({ description: "User of the cluster." }),
 };
 
-const pastUse = z
+const importedUse = z
   .strictObject({ ...foreign, fromMs: instantMs, toMs: instantMs, acceleratorMs: count })
   .refine(({ fromMs, toMs }) => fromMs < toMs, { message: "must end after it begins" });
 
@@ -37,7 +37,7 @@ const figures = {
 export const historyRequest = z
   .strictObject({
     ...figures,
-    uses: z.array(pastUse).max(PAST_USES_MAX).meta({ description: "Accelerators that users held in periods." }),
+    uses: z.array(importedUse).max(PAST_USES_MAX).meta({ description: "Accelerators that users held in periods." }),
     runs: z.array(pastRun).max(PAST_RUNS_MAX).meta({ description: "The newest jobs that ran to their end." }),
   })
   .meta({ id: "ImportedHistoryRequest" });

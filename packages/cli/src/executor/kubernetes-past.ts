@@ -2,7 +2,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { PastWork } from "./past-work.ts";
 
-export interface KubernetesPast {
+interface KubernetesPast {
   readonly work: PastWork;
   readonly unreadCount: number;
 }

@@ -18,10 +18,10 @@ const OWN_JOB = /^headroom-[0-9a-z]+-/;
 /** States in which a job ended by itself or by its time limit, so that its run time says something. */
 const TELLING: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"]);
 
-type Run = HistoryRequestInput["runs"][number];
-type Use = HistoryRequestInput["uses"][number];
+type ImportedRunInput = HistoryRequestInput["runs"][number];
+type ImportedUseInput = HistoryRequestInput["uses"][number];
 
-export interface PastJob extends Omit<Run, "tookMs"> {
+interface PastJob extends Omit<ImportedRunInput, "tookMs"> {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** Whether its run time is that of such work. */
@@ -36,7 +36,7 @@ export class PastWork {
   #toMs = 0;
   /** Accelerator-ms by user and day. */
   readonly #days = new Map<string, Map<number, number>>();
-  #runs: Run[] = [];
+  #runs: ImportedRunInput[] = [];
 
   leaveOut(reason: string): void {
     this.leftOut[reason] = (this.leftOut[reason] ?? 0) + 1;
@@ -73,7 +73,7 @@ export class PastWork {
     };
   }
 
-  #uses(): readonly Use[] | null {
+  #uses(): readonly ImportedUseInput[] | null {
     for (const length of PERIODS) {
       const uses = [...this.#days].flatMap(([key, days]) => periodsOf(key, days, length));
       if (uses.length <= USES_MAX) return uses;
@@ -82,7 +82,7 @@ export class PastWork {
   }
 }
 
-function periodsOf(key: string, days: ReadonlyMap<number, number>, length: number): readonly Use[] {
+function periodsOf(key: string, days: ReadonlyMap<number, number>, length: number): readonly ImportedUseInput[] {
   const [account, user] = JSON.parse(key) as [string, string];
   const periods = new Map<number, number>();
   for (const [day, acceleratorMs] of days) {
@@ -95,7 +95,7 @@ function periodsOf(key: string, days: ReadonlyMap<number, number>, length: numbe
   });
 }
 
-const newest = (runs: readonly Run[], count: number): Run[] =>
+const newest = (runs: readonly ImportedRunInput[], count: number): ImportedRunInput[] =>
   runs.toSorted((left, right) => left.submittedAtMs + left.tookMs - right.submittedAtMs - right.tookMs).slice(-count);
 
 /** Jobs of Slurm's accounting. */

@@ -1,5 +1,5 @@
 /** Usage history that imported past work leaves, in the same averages as that of own work. Only accelerators are known. */
-import type { DecayedUsage, ImportedHistory, PastUse, Team, TeamName } from "@headroom/model";
+import type { DecayedUsage, ImportedHistory, ImportedUse, Team, TeamName } from "@headroom/model";
 import { freshUse, useAsOf } from "./decayed-usage.ts";
 import type { HalfLife } from "./half-life.ts";
 
@@ -20,7 +20,7 @@ export function usageKeysOf({ teams }: Pick<PastState, "teams">, team: TeamName,
 
 /** Averages by key, each as of the end of its last use. */
 export function importedUsage(state: PastState, halfLife: HalfLife): ReadonlyMap<string, DecayedUsage> {
-  const usesByKey = new Map<string, PastUse[]>();
+  const usesByKey = new Map<string, ImportedUse[]>();
   for (const { uses } of state.importedHistories.values())
     for (const use of uses)
       for (const key of usageKeysOf(state, use.team, use.actor)) {
@@ -32,7 +32,7 @@ export function importedUsage(state: PastState, halfLife: HalfLife): ReadonlyMap
 }
 
 /** Piecewise constant rates: the uses that hold between two instants count together. */
-function averageOf(uses: readonly PastUse[], halfLife: HalfLife): DecayedUsage {
+function averageOf(uses: readonly ImportedUse[], halfLife: HalfLife): DecayedUsage {
   const changes = new Map<number, number>();
   const add = (atMs: number, milli: number): void => void changes.set(atMs, (changes.get(atMs) ?? 0) + milli);
   for (const { fromMs, toMs, acceleratorMs } of uses) {

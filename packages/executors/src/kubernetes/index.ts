@@ -1,4 +1,3 @@
 export { clusterManifest } from "./manifest.ts";
 export { readPastJobs } from "./past-jobs.ts";
-export type { EndedJob, PastJobReading } from "./past-jobs.ts";
 export type { ManifestOptions } from "./manifest.ts";

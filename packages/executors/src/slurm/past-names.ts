@@ -2,13 +2,13 @@
 import type { PastNames } from "../kinds/executor-type.ts";
 import type { SlurmSettings } from "./settings.ts";
 
-type Rules = Pick<SlurmSettings, "accounts" | "userRule" | "users">;
+type NameRules = Pick<SlurmSettings, "accounts" | "userRule" | "users">;
 
 /** Names of teams (`TeamName`): segments of letters, digits, `.`, `_` and `-`. */
 const TEAM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** Without a table of accounts, an account is the team of the same name. */
-export const slurmPastNames = ({ accounts, userRule, users = {} }: Rules): PastNames => ({
+export const slurmPastNames = ({ accounts, userRule, users = {} }: NameRules): PastNames => ({
   teamOf(account) {
     if (accounts === undefined) return TEAM.test(account) ? account : null;
     return onlyOne(

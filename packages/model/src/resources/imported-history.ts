@@ -6,7 +6,7 @@ import type { ExecutorId } from "./fleet.ts";
 import type { TeamName } from "./ids.ts";
 
 /** Accelerators that a user's work held in a period, as accelerator-ms. */
-export interface PastUse {
+export interface ImportedUse {
   readonly team: TeamName;
   readonly actor: string;
   readonly fromMs: number;
@@ -41,7 +41,7 @@ export interface ImportedHistory {
   readonly leftOutCount: number;
   readonly unreadCount: number;
   /** In the order of their ends. */
-  readonly uses: readonly PastUse[];
+  readonly uses: readonly ImportedUse[];
   /** The newest ones, in the order of submission. */
   readonly runs: readonly PastRun[];
 }

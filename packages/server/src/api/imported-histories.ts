@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { PastNames } from "@headroom/executors";
 import { canonicalJson, teamName } from "@headroom/model";
-import type { ExecutorId, ImportedHistory, PastRun, PastUse } from "@headroom/model";
+import type { ExecutorId, ImportedHistory, PastRun, ImportedUse } from "@headroom/model";
 import { refuse, UNMAPPED_ACCOUNTS_MAX } from "@headroom/protocol";
 import type { HistoryImport, HistoryRequest, ImportedHistoryView } from "@headroom/protocol";
 import { historyView, hoursOf } from "@headroom/views";
@@ -70,7 +70,7 @@ function mappedHistory(executor: ExecutorId, body: HistoryRequest, names: PastNa
     const team = names.teamOf(account);
     return team === null ? null : { team: teamName(team), actor: names.actorOf(user) };
   };
-  const uses = body.uses.flatMap(({ account, user, ...use }): readonly PastUse[] => {
+  const uses = body.uses.flatMap(({ account, user, ...use }): readonly ImportedUse[] => {
     const who = owner({ account, user });
     if (who === null) missing.set(account, (missing.get(account) ?? 0) + use.acceleratorMs);
     return who === null ? [] : [{ ...who, ...use }];
