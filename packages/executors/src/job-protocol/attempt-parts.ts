@@ -15,15 +15,6 @@ export const partFiles = (key: AttemptKey, part: number): AttemptFiles =>
 export const partsOf = ({ parts, environments }: LaunchRecord): readonly GangPart[] =>
   parts ?? [{ node: "", ranks: environments.map((_, rank) => rank) }];
 
-/** Directory of the logs of a worker. */
-export function workerDirIn(files: AttemptFiles, launch: LaunchRecord, rank: number): string {
-  const part = partsOf(launch).findIndex(({ ranks }) => ranks.includes(rank));
-  return part < 0 ? files.workerDir(rank) : partFiles(files.key, part).workerDir(indexIn(launch, part, rank));
-}
-
-const indexIn = (launch: LaunchRecord, part: number, rank: number): number =>
-  partsOf(launch)[part]?.ranks.indexOf(rank) ?? 0;
-
 /** The usage of a part's workers, by rank of the gang. */
 export const usageByRank = ({ ranks }: GangPart, usage: readonly WorkerUsage[]): readonly WorkerUsage[] =>
   usage.flatMap((each) => {

@@ -22,12 +22,12 @@ import type {
 } from "../executor.ts";
 import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
-import { workerDirIn } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import type { NodeSignals } from "../node-signals.ts";
 import type { ReadingRules } from "../job-protocol/input-rules.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
+import { LogSources } from "../job-protocol/log-sources.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
 import { Reporter } from "../job-protocol/reporter.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
@@ -76,6 +76,7 @@ class KubernetesExecutor implements Executor {
   readonly capabilities: ExecutorCapabilities;
   readonly #options: KubernetesExecutorOptions;
   readonly #store: AttemptStore;
+  readonly #logSources = new LogSources();
   readonly #connection: Connection;
   readonly #copy: ClusterCopy;
   readonly #reporter = new Reporter();
@@ -214,15 +215,9 @@ class KubernetesExecutor implements Executor {
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
     await this.#queue.settled(attemptId);
-    const files = this.#store.filesOf(attemptId);
-    const launch = files.readIfSound("launch.json");
-    if (launch === null)
+    const source = this.#logSources.sourceOf(this.#store.filesOf(attemptId));
+    if (source === null)
       throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, { retryable: false });
-    const source = {
-      workerDir: (worker: number) => workerDirIn(files, launch, worker),
-      workerCount: launch.environments.length,
-      hasEnded: () => files.readIfSound("exit.json") !== null || !files.has("launch.json"),
-    };
     yield* readLogs(source, request, signal);
   }
 

@@ -28,12 +28,13 @@ import type { NodeSignals } from "../node-signals.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
-import { partFiles, partsOf, usageByRank, workerDirIn } from "../job-protocol/attempt-parts.ts";
+import { partFiles, partsOf, usageByRank } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import { InputStaging } from "../job-protocol/input-staging.ts";
 import type { StagingProgress } from "../job-protocol/input-staging.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
+import { LogSources } from "../job-protocol/log-sources.ts";
 import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
 import { Reporter } from "../job-protocol/reporter.ts";
 import { readBootId } from "../processes/process-table.ts";
@@ -81,6 +82,7 @@ class SlurmExecutor implements Executor {
   readonly capabilities: ExecutorCapabilities;
   readonly #options: SlurmExecutorOptions;
   readonly #store: AttemptStore;
+  readonly #logSources = new LogSources();
   readonly #commands: SlurmCommands;
   readonly #owners: RecordedOwners;
   readonly #reporter: Reporter;
@@ -264,15 +266,9 @@ class SlurmExecutor implements Executor {
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
     await this.#queue.settled(attemptId);
-    const files = this.#store.filesOf(attemptId);
-    const launch = files.readIfSound("launch.json");
-    if (launch === null)
+    const source = this.#logSources.sourceOf(this.#store.filesOf(attemptId));
+    if (source === null)
       throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, { retryable: false });
-    const source = {
-      workerDir: (worker: number) => workerDirIn(files, launch, worker),
-      workerCount: launch.environments.length,
-      hasEnded: () => files.readIfSound("exit.json") !== null || !files.has("launch.json"),
-    };
     yield* readLogs(source, request, signal);
   }
 
