@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Tariff } from "@headroom/model";
-import { writableEmptyState } from "../state/mutable-state.ts";
+import { emptyState } from "../state/empty-state.ts";
+import { asWritable } from "../state/mutable-state.ts";
 import { PowerForecast } from "./power-forecast.ts";
 import { figuresAt } from "./tariffs.ts";
 
@@ -18,7 +19,7 @@ const series = (startMs: number, stepMs: number, microUsdPerKwh: readonly number
 });
 
 function stateWith(tariffs: readonly Tariff[]) {
-  const state = writableEmptyState();
+  const state = asWritable(emptyState());
   for (const entry of tariffs) state.calendar.set(entry.name, { entry });
   return state;
 }

@@ -8,8 +8,9 @@ import { canonicalJson, hashInto, hashText } from "@headroom/model";
 import type { Lanes } from "@headroom/model";
 import { store, storeWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
-import type { Digested, PlainTables, State } from "./mutable-state.ts";
+import type { Digested } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
+import { digestedTables } from "./tables.ts";
 
 export function stateDigest(readonlyState: ReadonlyState): string {
   const state = asWritable(readonlyState);
@@ -25,47 +26,15 @@ export function stateDigest(readonlyState: ReadonlyState): string {
             artifacts: tableDigest(state.artifacts.values(), store),
             artifactVersions: tableDigest(state.artifactVersions.values(), store),
           }),
-      sites: state.sites,
-      pools: state.pools,
-      teams: state.teams,
-      ...withoutEmpty(state, [
-        "nominations",
-        "executors",
-        "executorStates",
-        "poolRemovals",
-        "siteRemovals",
-        "capacityOrders",
-        "burstAccounts",
-        "proposals",
-        "proposalRules",
-        "stores",
-        "importedHistories",
-        "accounts",
-        "decayedUsage",
-        "schedules",
-        "pipelines",
-        "pipelineRuns",
-        "migrated",
-        "calendar",
-      ]),
-      // These tables are hashed as lists, because the order of their entries counts.
-      ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
-      ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
-      ...(state.cachedSteps.size === 0 ? {} : { cachedSteps: [...state.cachedSteps] }),
+      ...digestedTables(state, (keys) => hashText(keys.join("\n"))),
       ...(pipelineRunCount === 0 ? {} : { pipelineRunCount }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
-      // An answer never changes once it is recorded, so its key represents it.
-      answers: hashText([...state.answers.keys()].join("\n")),
       // While no node was ever removed, the table of nodes gives the counter.
       ...(joinedNodeCount === state.nodes.size ? {} : { joinedNodeCount }),
       scalars: { nowMs, sequence, chain, policy, submittedCount, endedCount },
     }),
   );
 }
-
-/** The digest leaves out empty tables, so that a further table does not change the digests of states without it. */
-const withoutEmpty = (state: State, names: readonly (keyof PlainTables)[]): Partial<PlainTables> =>
-  Object.fromEntries(names.filter((name) => state[name].size > 0).map((name) => [name, state[name]]));
 
 function tableDigest<T extends Digested>(entities: Iterable<T>, plain: (entity: T) => object): readonly number[] {
   let a = 0;

@@ -2,10 +2,18 @@
  * The writable form of the state. Only `apply/` and this room, which restores and copies states, may import this file; the check
  * enforces it (`restrictedFiles` in `tools/lint/layers.ts`). Other rooms read `ReadonlyState`.
  */
-import { IdMap, CHAIN_START, genesisPolicy } from "@headroom/model";
-import type { Artifact, ArtifactVersion, Lanes, Node, AttemptId, NodeId, WorkloadId, Attempt } from "@headroom/model";
+import type {
+  Artifact,
+  ArtifactVersion,
+  Lanes,
+  Node,
+  AttemptId,
+  IdMap,
+  NodeId,
+  WorkloadId,
+  Attempt,
+} from "@headroom/model";
 import type { DemandMix } from "./demand-mix.ts";
-import { DEFAULT_TEAM } from "./state.ts";
 import type { ReadonlyState, WorkloadEntity } from "./state.ts";
 
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -53,50 +61,6 @@ export type State = Mutable<Scalars> & DigestedTables & PlainTables & { demand: 
 
 /** The cast is safe: every state is created in this room and has the writable form. */
 export const asWritable = (state: ReadonlyState): State => state as State;
-
-export function writableEmptyState(): State {
-  return {
-    nowMs: 0,
-    sequence: 0,
-    chain: CHAIN_START,
-    policy: genesisPolicy,
-    sites: new Map(),
-    executors: new Map(),
-    executorStates: new Map(),
-    pools: new Map(),
-    nodes: new Map(),
-    poolRemovals: new Map(),
-    siteRemovals: new Map(),
-    capacityOrders: new Map(),
-    burstAccounts: new Map(),
-    proposals: new Map(),
-    proposalRules: new Map(),
-    artifacts: new Map(),
-    artifactVersions: new Map(),
-    stores: new Map(),
-    importedHistories: new Map(),
-    teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
-    workloads: new IdMap(),
-    attempts: new IdMap(),
-    nominations: new Map(),
-    calendar: new Map(),
-    endedEntries: new Map(),
-    accounts: new Map(),
-    decayedUsage: new Map(),
-    runTimes: new Map(),
-    schedules: new Map(),
-    pipelines: new Map(),
-    pipelineRuns: new Map(),
-    cachedSteps: new Map(),
-    migrated: new Map(),
-    answers: new Map(),
-    demand: null,
-    submittedCount: 0,
-    endedCount: 0,
-    joinedNodeCount: 0,
-    pipelineRunCount: 0,
-  };
-}
 
 /** The empty list that all workloads without active attempts share. No code writes to it. */
 export const NO_ATTEMPTS: AttemptId[] = [];
