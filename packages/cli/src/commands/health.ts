@@ -105,7 +105,8 @@ Examples:
 
 const findingsCommand = defineCommand<HealthFindingsOptions>({
   name: "findings",
-  summary: "List what a change of the fleet answers: faulty and unsound nodes, stalled work, spares, walltimes",
+  summary:
+    "List what a change of the fleet answers: faulty and slow nodes, stalled work, spares, checkpoints, walltimes",
   details: `Each finding becomes a proposal, at most 20 of them open at a time. The rule of its kind decides: headroom health policy.
 
 Example:

@@ -4,9 +4,20 @@ import type { ProposalGround, ProposedChange, TeamName } from "@headroom/model";
 /**
  * `fault`: a node reported critical faults. `repeatedLoss`: a node was lost again and again. `stall`: a workload reports no
  * progress any more. `spares`: a pool loses more nodes at a time than it has hot spares. `walltime`: work requests far
- * more time than similar work took. `drift`: nodes differ from the facts that a remediation document states.
+ * more time than similar work took. `drift`: nodes differ from the facts that a remediation document states. `straggler`: ranks of a
+ * gang on one node have been slower than the others for a while. `checkpoint`: work saves checkpoints far more, or less, often than
+ * the failures of its nodes ask for.
  */
-export const FINDING_KINDS = ["fault", "repeatedLoss", "stall", "spares", "walltime", "drift"] as const;
+export const FINDING_KINDS = [
+  "fault",
+  "repeatedLoss",
+  "stall",
+  "spares",
+  "walltime",
+  "drift",
+  "straggler",
+  "checkpoint",
+] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
 export interface Finding {

@@ -1,7 +1,7 @@
 /** Gathers what the control plane knows about the fleet into findings: incidents, progress of work, and requests. */
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { ground, shortReason, spareFindings } from "@headroom/health";
-import type { Finding, IncidentFacts, WatchedAttempt } from "@headroom/health";
+import type { ComparedGang, Finding, IncidentFacts, WatchedAttempt } from "@headroom/health";
 import { acceleratorCount } from "@headroom/model";
 import type { AttemptId } from "@headroom/model";
 import { findWaste, plural } from "@headroom/views";
@@ -33,6 +33,21 @@ export function watchedAttempts(
     watched.push({ attemptId, workloadId, name, team, executor, accelerators, workers: workers.length, progress });
   }
   return watched;
+}
+
+/** Running gangs with slow ranks, and the nodes of these. */
+export function comparedGangs(
+  { attempts }: ReadonlyState,
+  watched: readonly WatchedAttempt[],
+  reportOf: (id: AttemptId) => NewestReport | undefined,
+): readonly ComparedGang[] {
+  return watched.flatMap(({ attemptId, workloadId, name, team }) => {
+    const compared = reportOf(attemptId)?.stragglers;
+    if (compared === undefined || compared.ranks.length === 0) return [];
+    const workers = attempts.get(attemptId)?.workers ?? [];
+    const ranks = compared.ranks.map((each) => ({ ...each, node: workers[each.rank]?.node ?? null }));
+    return [{ workloadId, name, team, comparedRanks: compared.comparedRanks, ranks }];
+  });
 }
 
 /** Findings that change slowly. */

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import { StallWatch, nodeFindings } from "@headroom/health";
+import { StallWatch, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
 import { canonicalJson, isProposalOpen } from "@headroom/model";
 import type { Proposal } from "@headroom/model";
@@ -15,7 +15,8 @@ import { messageOf } from "../executors/within.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { slowFindings, watchedAttempts } from "./fleet-findings.ts";
+import { checkpointFindings } from "./checkpoint-findings.ts";
+import { comparedGangs, slowFindings, watchedAttempts } from "./fleet-findings.ts";
 import { effectOfProposal } from "./proposal-effect.ts";
 import type { EffectParts } from "./proposal-effect.ts";
 
@@ -114,12 +115,16 @@ export class RemedyService {
     const facts = incidents.fold.incidents();
     if (atMs - this.#slowLookAtMs >= SLOW_LOOK_EVERY_MS) {
       this.#slowLookAtMs = atMs;
-      this.#slow = slowFindings(engine, facts, atMs);
+      this.#slow = [...slowFindings(engine, facts, atMs), ...checkpointFindings(engine.state)];
     }
     const stalled = this.#stalls.look(attempts, atMs);
     this.#findings = [
       ...nodeFindings(facts, engine.state.nodes, atMs),
       ...stalled,
+      ...stragglerFindings(
+        comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id)),
+        atMs,
+      ),
       ...this.#slow,
       ...this.#parts.remediations.findings(),
     ];

@@ -1,0 +1,37 @@
+import { teamName } from "@headroom/model";
+import { describe, expect, it } from "vitest";
+import { stragglerFindings, type ComparedGang } from "./straggler-findings.ts";
+
+const HOUR_MS = 3_600_000;
+const gang = (ranks: ComparedGang["ranks"]): ComparedGang => ({
+  workloadId: "w1",
+  name: "llm",
+  team: teamName("research"),
+  comparedRanks: 64,
+  ranks,
+});
+
+describe("slow ranks", () => {
+  it("of one node are one finding, which advises to prove the node", () => {
+    const ranks = [9, 8].map((rank) => ({ rank, node: "n1", slowerPercent: 10 + rank, sinceMs: rank }));
+    expect(stragglerFindings([gang(ranks)], HOUR_MS)).toMatchObject([
+      {
+        id: "straggler:w1:n1",
+        sinceMs: 8,
+        reason: "ranks 8, 9 of llm (w1) on n1 are slower than the others",
+        change: { kind: "advice", about: "node n1", text: "prove the node: headroom nodes qualify n1" },
+        ground: [{ valueMilli: 19_000 }, { valueMilli: 2_000 }, { valueMilli: 64_000 }],
+      },
+    ]);
+  });
+
+  it("are none if they are slow since a moment ago, a little slow, or on an unknown node", () => {
+    const slow = { rank: 1, node: "n1", slowerPercent: 30, sinceMs: 0 };
+    const ranks = [
+      { ...slow, sinceMs: HOUR_MS - 60_000 },
+      { ...slow, slowerPercent: 6 },
+      { ...slow, node: null },
+    ];
+    expect(stragglerFindings([gang(ranks)], HOUR_MS)).toEqual([]);
+  });
+});
