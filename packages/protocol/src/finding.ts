@@ -1,6 +1,7 @@
 /** Findings about the fleet, each with the change that answers it and the proposal that was made of it. */
 import { z } from "zod";
 import { instantMs } from "@headroom/spec";
+import { runbooks } from "./incident.ts";
 import { groundMeasures, proposalPhase, recordedProposedChange } from "./proposal.ts";
 
 export const findingKind = z
@@ -21,6 +22,7 @@ const finding = z
     change: recordedProposedChange,
     remedy: z.string().meta({ description: "The change in words." }),
     ground: groundMeasures,
+    runbooks,
     proposal: z
       .object({ id: z.string(), phase: proposalPhase })
       .nullable()

@@ -78,6 +78,18 @@ const timelineEntry = z
   .object({ atMs: instantMs, sequence: count, text: z.string(), actor: z.string().optional() })
   .meta({ id: "IncidentTimelineEntry" });
 
+/** Instructions for people, as operators declare them. */
+export const runbooks = z
+  .array(
+    z.object({
+      for: z.string().meta({ description: "Code, cause or kind that the runbook names." }),
+      text: z.string().nullable(),
+      url: z.string().nullable(),
+    }),
+  )
+  .optional()
+  .meta({ description: "Runbooks of `runbooks.yaml`, at most 5; absent: none." });
+
 export const incident = z
   .object({
     id: z.string(),
@@ -99,6 +111,7 @@ export const incident = z
     work: z.array(hitWork),
     codes: z.array(z.string()).meta({ description: "Codes of faults that its nodes reported." }),
     advice: z.string().meta({ description: "The next step." }),
+    runbooks,
     acknowledgedBy: z.string().nullable(),
     silencedUntilMs: instantMs.nullable(),
     timeline: z.array(timelineEntry).meta({ description: "At most 200 entries: the first 100 and the last 100." }),

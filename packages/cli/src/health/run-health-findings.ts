@@ -4,6 +4,7 @@ import type { CommandContext } from "../command.ts";
 import { instant } from "../output/amounts.ts";
 import { csvLines } from "../output/csv.ts";
 import { tableLines } from "../output/table.ts";
+import { runbookPairs } from "../output/runbook-pairs.ts";
 import { printable } from "../terminal.ts";
 
 export interface HealthFindingsOptions {
@@ -49,6 +50,8 @@ export async function runHealthFindings(
       { title: "FINDING", minWidth: 20 },
     ];
     print(...tableLines(titles, rows, terminal.stdout, paint));
+    const books = new Set(items.flatMap(({ runbooks }) => runbookPairs(runbooks).map((pair) => pair.join("  "))));
+    if (books.size > 0) print("", ...books);
   }
   return exitCode.ok;
 }

@@ -6,6 +6,7 @@ import { limitOf } from "../listing-options.ts";
 import { instant, plural } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
+import { runbookPairs } from "../output/runbook-pairs.ts";
 import { printable } from "../terminal.ts";
 
 export interface ListIncidentsOptions {
@@ -96,6 +97,7 @@ function printIncident({ print, paint, terminal }: CommandContext, incident: Inc
         ...(incident.acknowledgedBy === null ? [] : [["acknowledged", printable(incident.acknowledgedBy)] as const]),
         ...(silenced === null ? [] : [["silenced until", instant(silenced)] as const]),
         ["next", printable(incident.advice)],
+        ...runbookPairs(incident.runbooks),
       ],
       paint,
     ),

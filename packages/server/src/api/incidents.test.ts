@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { nodeId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
@@ -22,6 +24,13 @@ describe("incidents over HTTP", () => {
     const [incident] = (await client.listIncidents()).items;
     const id = incident?.id ?? "";
     expect(incident).toMatchObject({ phase: "open", cause: "faults", codes: ["xid-79"], domain: { level: "node" } });
+    expect(incident?.runbooks).toBeUndefined();
+    writeFileSync(path.join(home, "runbooks.yaml"), 'kind: runbook\nfor: ["xid-*"]\ntext: Reseat the card.\n');
+    const runbooks = [{ for: "xid-79", text: "Reseat the card.", url: null }];
+    expect((await client.getIncident(id)).runbooks).toEqual(runbooks);
+    await expect
+      .poll(async () => (await client.listFindings()).items[0]?.runbooks, { timeout: 20_000 })
+      .toEqual(runbooks);
     await client.annotateIncident(id, { kind: "acknowledge" });
     await client.annotateIncident(id, { kind: "silence", forMs: 3_600_000 });
     const noted = await client.annotateIncident(id, { kind: "note", text: "replaced" });

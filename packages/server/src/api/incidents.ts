@@ -19,13 +19,29 @@ export const listIncidents = (
   { driver, incidents }: ControlPlane,
   { query, principal }: Call<"listIncidents">,
 ): Promise<Answer<"listIncidents">> =>
-  driver.read(({ state }) => incidentList(incidents.fold.incidents(), query, readableTeams(state, principal)));
+  driver.read(({ state }) => {
+    const page = incidentList(incidents.fold.incidents(), query, readableTeams(state, principal));
+    return { ...page, items: page.items.map((each) => withRunbooks(incidents, each, [each.cause, ...each.codes])) };
+  });
+
+/** Runbooks are files of the operator, outside the journal. */
+function withRunbooks<Item extends object>(
+  { runbooks }: ControlPlane["incidents"],
+  item: Item,
+  keys: readonly string[],
+): Item & Pick<Incident, "runbooks"> {
+  const found = runbooks.of(keys);
+  return found.length === 0 ? item : { ...item, runbooks: found };
+}
 
 export const getIncident = (
   plane: ControlPlane,
   { params: { id }, principal }: Call<"getIncident">,
 ): Promise<Incident> =>
-  plane.driver.read(({ state }) => incidentView(factsOf(plane, id), readableTeams(state, principal)));
+  plane.driver.read(({ state }) => {
+    const incident = incidentView(factsOf(plane, id), readableTeams(state, principal));
+    return withRunbooks(plane.incidents, incident, [incident.cause, ...incident.codes]);
+  });
 
 export async function annotateIncident(plane: ControlPlane, call: Call<"annotateIncident">): Promise<Incident> {
   const { id: incident } = factsOf(plane, call.params.id);
@@ -44,12 +60,20 @@ export const fleetHealth = ({ driver, incidents, nowMs }: ControlPlane): Promise
   driver.read((engine) => healthSummary(engine, incidents.fold, nowMs()));
 
 export const listFindings = (
-  { driver, remedies }: ControlPlane,
+  { driver, remedies, incidents }: ControlPlane,
   { principal }: Call<"listFindings">,
 ): Promise<Answer<"listFindings">> =>
   driver.read(({ state }) => ({
-    items: findingsView(state, remedies.findings(state), readableTeams(state, principal)),
+    items: findingsView(state, remedies.findings(state), readableTeams(state, principal)).map((finding) =>
+      withRunbooks(incidents, finding, [finding.kind, ...codesOf(incidents.fold.incidents(), finding.id)]),
+    ),
   }));
+
+/** Codes of the failure that a finding is made from. */
+const codesOf = (incidents: readonly IncidentFacts[], finding: string): readonly string[] =>
+  incidents.flatMap(({ failures }) =>
+    failures.flatMap(({ node, sequence, codes }) => (finding === `fault:${node}:${sequence}` ? codes : [])),
+  );
 
 export async function reportFaults(plane: ControlPlane, call: Call<"reportFaults">): Promise<Answer<"reportFaults">> {
   const { id } = call.params;

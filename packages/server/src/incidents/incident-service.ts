@@ -11,6 +11,7 @@ import type { Event } from "@headroom/model";
 import { phaseOf } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
+import { RunbookFile } from "./runbook-file.ts";
 
 const FILE = "incidents.json";
 /** Events that a fold without a file reads again; about a second of work. */
@@ -46,6 +47,7 @@ interface Stored {
 
 export class IncidentService {
   readonly #options: IncidentServiceOptions;
+  readonly runbooks: RunbookFile;
   readonly #closing = new AbortController();
   #fold: IncidentFold | null = null;
   readonly #announced: Map<string, Announcement>;
@@ -68,6 +70,7 @@ export class IncidentService {
 
   constructor(options: IncidentServiceOptions) {
     this.#options = options;
+    this.runbooks = new RunbookFile(options.home, (message) => options.log.warn(message));
     const stored = storedIn(path.join(options.home, FILE));
     this.#announced = new Map(stored?.announced);
     this.#delivered = new Map(stored?.announced);

@@ -75,7 +75,7 @@ function IncidentPanel({ incidents }: { readonly incidents: readonly Incident[] 
 }
 
 function IncidentItem({ incident }: { readonly incident: Incident }): ReactElement {
-  const { id, title, startedAtMs, nodes, accelerators, work, alerts, advice, acknowledgedBy } = incident;
+  const { id, title, startedAtMs, nodes, accelerators, work, alerts, advice, acknowledgedBy, runbooks = [] } = incident;
   const { mutate, isPending } = usePageCommand(["health"]);
   const acknowledge = (): void =>
     mutate({
@@ -117,6 +117,16 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactEleme
         </p>
       )}
       <p className="break-words">{advice}</p>
+      {runbooks.map(({ for: key, text, url }) => (
+        <p key={`${key} ${text ?? ""} ${url ?? ""}`} className="break-words text-ink-2">
+          Runbook for {key}: {text}{" "}
+          {url === null ? null : (
+            <a href={url} className="underline" rel="noreferrer">
+              {url}
+            </a>
+          )}
+        </p>
+      ))}
     </>
   );
 }

@@ -1,0 +1,85 @@
+/**
+ * `runbooks.yaml` in the state directory: instructions for people about faults, incidents and findings, one document for each runbook. The file
+ * is read again when it changes. A file with a mistake changes nothing; the mistake is logged once.
+ */
+import { statSync } from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import { readDocuments } from "../declarations/document-file.ts";
+
+const FILE = "runbooks.yaml";
+const RUNBOOKS_MAX = 1_000;
+/** Runbooks that one incident or finding shows. */
+const SHOWN_MAX = 5;
+/** A code of faults, a cause of incidents or a kind of findings; `*` at the end matches any rest. */
+const KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}\*?$/;
+
+const runbook = z
+  .strictObject({
+    kind: z.literal("runbook"),
+    for: z
+      .array(z.string().regex(KEY, "must be a code, a cause or a kind, with * at the end for any rest"))
+      .min(1)
+      .max(50),
+    text: z.string().min(1).max(2_000).optional(),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(2_000)
+      .optional(),
+  })
+  .refine(({ text, url }) => text !== undefined || url !== undefined, "must have text or url");
+
+type Declared = z.output<typeof runbook>;
+
+export interface Runbook {
+  readonly for: string;
+  readonly text: string | null;
+  readonly url: string | null;
+}
+
+export class RunbookFile {
+  readonly #home: string;
+  readonly #warn: (message: string) => void;
+  #readAt = "";
+  #runbooks: readonly Declared[] = [];
+
+  constructor(home: string, warn: (message: string) => void) {
+    this.#home = home;
+    this.#warn = warn;
+  }
+
+  /** Those for any of the keys, in the order of the file. */
+  of(keys: readonly string[]): Runbook[] {
+    return this.#current()
+      .flatMap(({ for: patterns, text = null, url = null }) => {
+        const key = keys.find((each) => patterns.some((pattern) => matches(pattern, each)));
+        return key === undefined ? [] : [{ for: key, text, url }];
+      })
+      .slice(0, SHOWN_MAX);
+  }
+
+  #current(): readonly Declared[] {
+    const stat = statSync(path.join(this.#home, FILE), { throwIfNoEntry: false });
+    const version = stat === undefined ? "" : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
+    if (version === this.#readAt) return this.#runbooks;
+    this.#readAt = version;
+    try {
+      this.#runbooks = readDocuments({ home: this.#home, name: FILE, code: "invalidRunbooks", read, problemsOf });
+    } catch (error) {
+      this.#warn(`Runbooks are not read again: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return this.#runbooks;
+  }
+}
+
+function read(value: unknown): { readonly item: Declared } | { readonly problems: readonly string[] } {
+  const parsed = runbook.safeParse(value);
+  if (parsed.success) return { item: parsed.data };
+  return { problems: parsed.error.issues.map(({ path: at, message }) => `${at.join(".")}: ${message}`) };
+}
+
+const problemsOf = (items: readonly Declared[]): readonly string[] =>
+  items.length > RUNBOOKS_MAX ? [`there are ${items.length} runbooks, more than ${RUNBOOKS_MAX}`] : [];
+
+const matches = (pattern: string, key: string): boolean =>
+  pattern.endsWith("*") ? key.startsWith(pattern.slice(0, -1)) : pattern === key;
