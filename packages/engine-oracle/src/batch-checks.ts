@@ -29,7 +29,7 @@ import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkTime } from "./time-checks.ts";
-import { brokenConstraints, canRunImage, isAdmitted } from "./constraint-checks.ts";
+import { brokenConstraints, canRunImage, isAdmitted, takesKind } from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
 /**
@@ -275,6 +275,7 @@ function checkConstraints(
   }
   for (const { node } of sharesOf(workers)) {
     if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);
+    if (!takesKind(state, node, spec)) broken.push(`${node.id} takes no work of the kind ${spec.kind}`);
     if (!canRunImage(state, node, spec)) broken.push(`${node.id} runs no container images`);
   }
   for (const each of broken) findings.expect(false, () => `${attemptId} was not placed as it asked: ${each}`);

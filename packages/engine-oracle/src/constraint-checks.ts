@@ -2,7 +2,7 @@
  * Node and fabric constraints, checked from declarations alone: whether a gang's workers satisfy them, and whether free
  * capacity could hold the gang. Shares no code with placement.
  */
-import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec } from "@headroom/model";
+import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec, WorkloadKindName } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 
 export interface Constraints {
@@ -11,6 +11,7 @@ export interface Constraints {
   readonly spread?: SpreadSpec;
   readonly data?: DataSpec;
   readonly image?: string;
+  readonly kind?: WorkloadKindName;
 }
 
 /** A node, and the number of a gang's workers that it has or could have. */
@@ -19,9 +20,18 @@ export interface Share {
   readonly workers: number;
 }
 
-/** Whether a worker may be on the node, by its labels, the data rule and the container image. */
+/** Whether a worker may be on the node, by its labels, the data rule, the kind of the work and the container image. */
 export const isSelected = (state: ReadonlyState, node: Node, constraints: Constraints): boolean =>
-  hasLabels(node, constraints) && isAdmitted(state, node, constraints) && canRunImage(state, node, constraints);
+  hasLabels(node, constraints) &&
+  isAdmitted(state, node, constraints) &&
+  takesKind(state, node, constraints) &&
+  canRunImage(state, node, constraints);
+
+/** Whether the node's pool takes work of the kind. True for pools without a list. */
+export function takesKind({ pools }: ReadonlyState, { pool }: Node, { kind }: Constraints): boolean {
+  const kinds = pools.get(pool)?.kinds;
+  return kind === undefined || kinds === undefined || kinds.includes(kind);
+}
 
 const hasLabels = ({ labels }: Node, { nodeSelector = {} }: Constraints): boolean =>
   Object.entries(nodeSelector).every(([label, value]) => labels?.[label] === value);

@@ -81,6 +81,8 @@ function isTrue(
       return reason.workloadIds.length > 0 && reason.placeableWorkers < reason.workers;
     case "dataRule":
       return workload.spec.data?.rule === reason.rule && reason.placeableWorkers < reason.workers;
+    case "workloadKind":
+      return workload.spec.kind === reason.workloadKind && reason.placeableWorkers < reason.workers;
     case "image":
       return workload.spec.image === reason.image && reason.placeableWorkers < reason.workers;
     case "teamLimit":

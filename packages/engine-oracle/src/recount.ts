@@ -37,6 +37,7 @@ export type GangRequest = Pick<
   | "spread"
   | "data"
   | "image"
+  | "kind"
   | "preemptible"
   | "priority"
 > & {

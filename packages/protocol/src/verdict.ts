@@ -4,7 +4,7 @@ import { count, instantMs } from "@headroom/spec";
 import { prediction } from "./attempt.ts";
 import { orderPhase } from "./capacity-order.ts";
 import { pageOf, type PageAnswer } from "./page.ts";
-import { workloadSummary } from "./workload.ts";
+import { workloadKinds, workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The reason as a sentence." });
 
@@ -149,6 +149,16 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Capacity is free, but not in pools that admit the data rule." }),
+    z
+      .object({
+        kind: z.literal("workloadKind"),
+        workloadKind: z.enum(workloadKinds),
+        pools: z.array(z.string()).meta({ description: "Pools that take work of this kind." }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({ description: "Capacity is free, but not in pools that take this kind of workload." }),
     z
       .object({
         kind: z.literal("image"),

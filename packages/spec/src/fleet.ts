@@ -148,6 +148,14 @@ const poolFields = {
     description: "The suite that nodes must pass before they take work.",
     otherwise: "nodes take work unproven",
   }),
+  kinds: optional(
+    notation.list(notation.choice(["train", "batch", "serve"]), { max: 3, noun: "entries", example: "[batch, train]" }),
+    {
+      description: "Kinds of workload that its nodes take.",
+      examples: [["batch", "train"]],
+      otherwise: "all",
+    },
+  ),
   labels: optional(labels, {
     description: "Labels of all its nodes, for selectors and spreading.",
     examples: [{ zone: "a" }],

@@ -138,7 +138,8 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
   if (reason.kind === "exceedsFleet" || reason.kind === "hotSparesKept")
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   if (reason.kind === "antiAffinity") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
-  if (reason.kind === "dataRule" || reason.kind === "image") return { ...reason, pools: [...reason.pools], sentence };
+  if (reason.kind === "dataRule" || reason.kind === "image" || reason.kind === "workloadKind")
+    return { ...reason, pools: [...reason.pools], sentence };
   if (reason.kind === "nominated") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
 }
@@ -231,6 +232,16 @@ function antiAffinitySentence(
   return `Blocked by anti-affinity with ${others}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"}.`;
 }
 
+const workloadKindSentence = ({
+  workloadKind,
+  pools,
+  placeableWorkers,
+  workers,
+}: EngineReason & { readonly kind: "workloadKind" }): string =>
+  pools.length === 0
+    ? `Kind of workload: no pool takes ${workloadKind} workloads (\`kinds\` of the pools).`
+    : `Kind of workload: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that take ${workloadKind} workloads (${pools.join(", ")}).`;
+
 const imageSentence = ({
   image,
   pools,
@@ -260,6 +271,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return antiAffinitySentence(state, reason);
     case "dataRule":
       return dataRuleSentence(reason);
+    case "workloadKind":
+      return workloadKindSentence(reason);
     case "image":
       return imageSentence(reason);
     case "teamLimit":

@@ -15,7 +15,7 @@ import type { WritableNode } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
-import { executorsOf } from "../cluster/world.ts";
+import { executorsOf, poolKindsOf } from "../cluster/world.ts";
 import { isExecutorSuspended, suspendLikeExecutor } from "./executor-events.ts";
 import { beginIdleTime } from "./capacity-order-events.ts";
 import { changeStores, wakeForTransfers } from "./store-events.ts";
@@ -49,6 +49,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
     world.hotSparesStated += (pool.hotSpares ?? 0) - (known?.hotSpares ?? 0);
     state.pools.set(pool.name, pool);
     world.executors = executorsOf(state);
+    world.poolKinds = poolKindsOf(state);
     const nodes = [...state.nodes.values()].filter((node) => node.pool === pool.name);
     for (const node of nodes) changeProperties(world, node, pool);
     changeAccelerators(world, nodes, pool);
@@ -138,7 +139,8 @@ export const fleetEvents: Appliers<FleetEvent> = {
 const mayFitNow = (known: Pool, pool: Pool): boolean =>
   known.site !== pool.site ||
   known.hotSpares !== pool.hotSpares ||
-  canonicalJson(known.data) !== canonicalJson(pool.data);
+  canonicalJson(known.data) !== canonicalJson(pool.data) ||
+  canonicalJson(known.kinds) !== canonicalJson(pool.kinds);
 
 /** Records about the health of the fleet: no decision reads them. */
 export const incidentEvents: Appliers<IncidentEvent> = { incidentAnnotated() {}, faultsReported() {} };

@@ -68,7 +68,7 @@ export class PlacementRequest {
   /** Other workers of the same gang, whose places are chosen in the same plan. */
   readonly beside: readonly WorkerAllocation[];
   /** The filter that is ignored, to find out whether it blocks the request. */
-  readonly ignores: "antiAffinity" | "executor" | null;
+  readonly ignores: "antiAffinity" | "executor" | "workloadKind" | null;
 
   private constructor(base: RequestFields, changes: Partial<RequestFields> = {}) {
     const fields = { ...base, ...changes };

@@ -24,6 +24,8 @@ import type {
   Workload,
   WorkloadSpec,
   Rules,
+  Pool,
+  PoolName,
 } from "@headroom/model";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
 import { nextLookMs } from "./start-window.ts";
@@ -89,6 +91,8 @@ export interface World {
   readonly recent: { workload: WorkloadEntity | null; attempt: Attempt | null };
   /** Executors of the pools, in the order in which pools first named them. */
   executors: readonly ExecutorId[];
+  /** Kinds of workload that pools with a list take. */
+  poolKinds: ReadonlyMap<PoolName, NonNullable<Pool["kinds"]>>;
   hotSparesStated: number;
   /** Ids of workloads that wait for the end of a workload, by the id of the latter. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
@@ -111,6 +115,9 @@ export interface UnsettledTeams {
 
 /** A number that changes whenever any allocation may have changed. Queue-only events do not change it. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
+
+export const poolKindsOf = ({ pools }: ReadonlyState): World["poolKinds"] =>
+  new Map([...pools.values()].flatMap(({ name, kinds }) => (kinds === undefined ? [] : [[name, kinds]])));
 
 export const executorsOf = ({ pools }: ReadonlyState): readonly ExecutorId[] => [
   ...new Set([...pools.values()].map(({ executor }) => executor)),
@@ -158,6 +165,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
     executors: executorsOf(state),
+    poolKinds: poolKindsOf(state),
     hotSparesStated: hotSparesOf(state),
     dependents: new Map(),
     endedKept: [],

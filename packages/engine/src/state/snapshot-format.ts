@@ -13,6 +13,8 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Pools that list the kinds of workload that they take.
+  { format: 30, isIn: ({ pools }) => some(pools, ({ kinds }) => kinds !== undefined) },
   // Imported past work.
   { format: 29, isIn: ({ importedHistories }) => importedHistories.size > 0 },
   // Endpoints that follow values of metric sources.

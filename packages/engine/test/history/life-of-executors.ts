@@ -15,7 +15,7 @@ export function beginSilence(drive: Drive): void {
   drive.receive(
     set("hpc", { kind: "declare", mode: "run" }),
     set("lab", { kind: "declare", mode: "follow" }),
-    applied({ sites: [site], pools: [poolOf("T4", "hpc"), poolOf("P4", "lab")] }),
+    applied({ sites: [site], pools: [{ ...poolOf("T4", "hpc"), kinds: ["train", "batch"] }, poolOf("P4", "lab")] }),
     { kind: "executorReachable", executor: "hpc" },
     { kind: "executorReachable", executor: "lab" },
     { kind: "nodeSeen", node: node("n91", "T4") },

@@ -21,6 +21,12 @@ const withMemory = (type: (typeof types)[number]): Pick<Pool, "acceleratorMemory
 const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
   data === undefined || Object.keys(data).length === 0 ? {} : { data };
 
+/** Kinds of workload that some pools take alone. */
+function withKinds(pick: number): Pick<Pool, "kinds"> {
+  if (pick % 5 !== 1) return {};
+  return { kinds: pick % 2 === 0 ? ["train"] : ["batch", "serve"] };
+}
+
 /** Hot spares of a pool; no field if it keeps none. */
 const withHotSpares = (hotSpares = 0): { readonly hotSpares?: number } => (hotSpares === 0 ? {} : { hotSpares });
 
@@ -97,7 +103,13 @@ export class Story {
             : {
                 sites: [],
                 pools: [
-                  { ...pool(type), ...withData(move.data), ...withMig(type, move.pick % 3 > 0), ...withMemory(type) },
+                  {
+                    ...pool(type),
+                    ...withData(move.data),
+                    ...withMig(type, move.pick % 3 > 0),
+                    ...withMemory(type),
+                    ...withKinds(move.pick),
+                  },
                 ],
               };
         return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];

@@ -37,7 +37,7 @@ import { provenPoolOf, qualifyOf } from "./qualification-words.ts";
 import { datesText, pipelineVerbs, runText } from "./pipeline-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
-import { migOf, placeOf, policyOf } from "./wishes.ts";
+import { kindsOf, migOf, placeOf, policyOf } from "./wishes.ts";
 import {
   fromDueOf,
   specOf,
@@ -258,7 +258,7 @@ export class Stage {
     site: (rest) => [applied({ sites: [{ ...site, ...placeOf(wordsOf(rest).fields) }] })],
     pool: (rest) => {
       const { plain, fields } = wordsOf(rest);
-      const said = { ...placeOf(fields), ...hotSparesOf(fields), ...migOf(fields) };
+      const said = { ...placeOf(fields), ...hotSparesOf(fields), ...migOf(fields), ...kindsOf(fields) };
       return [applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), ...said }] })];
     },
     price: (rest) => {

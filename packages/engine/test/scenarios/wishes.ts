@@ -16,6 +16,7 @@ import type {
   SpreadSpec,
   Team,
   WorkloadSpec,
+  Pool,
 } from "@headroom/model";
 import { countsByType, durationMs } from "./words.ts";
 import type { Words } from "./words.ts";
@@ -111,6 +112,10 @@ function dataOf(fields: Fields): Pick<WorkloadSpec, "data"> {
 /** `mig=H100-80GB`: the MIG device of a pool. */
 export const migOf = (fields: Fields): { readonly mig?: MigDevice } =>
   fields.has("mig") ? { mig: fields.get("mig") as MigDevice } : {};
+
+/** `kinds=batch,train`: the kinds of workload that a pool takes. */
+export const kindsOf = (fields: Fields): Pick<Pool, "kinds"> =>
+  fields.has("kinds") ? { kinds: (fields.get("kinds") ?? "").split(",") as NonNullable<Pool["kinds"]> } : {};
 
 /** Reads `rules=restricted holds=s3://a` of a pool or site. */
 export function placeOf(fields: Fields): { readonly data?: DataPlace } {

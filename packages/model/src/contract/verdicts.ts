@@ -5,6 +5,7 @@
  */
 import type { NodeResourceName } from "../resources/node-resources.ts";
 import type { NodeId, WorkloadId } from "../resources/ids.ts";
+import type { WorkloadKindName } from "../resources/workload-kind.ts";
 import type { Prediction } from "../resources/attempt.ts";
 import type { EventKind } from "./events.ts";
 
@@ -115,6 +116,14 @@ export type BlockedReason =
   | {
       readonly kind: "dataRule";
       readonly rule: string;
+      readonly pools: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
+  /** Some pools take other kinds of workload only. `pools`: the pools that take this kind. */
+  | {
+      readonly kind: "workloadKind";
+      readonly workloadKind: WorkloadKindName;
       readonly pools: readonly string[];
       readonly workers: number;
       readonly placeableWorkers: number;

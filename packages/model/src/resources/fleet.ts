@@ -8,6 +8,7 @@ import type { DataPlace } from "./data.ts";
 import type { ForeignUse } from "./foreign-use.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
 import type { MigDevice } from "./mig.ts";
+import type { WorkloadKindName } from "./workload-kind.ts";
 import type { NodeQualification, QualificationRule } from "./qualification.ts";
 
 /**
@@ -75,6 +76,8 @@ export interface Pool {
   readonly burst?: BurstRule;
   /** The suite that nodes must pass before they take work. Absent: none. */
   readonly qualification?: QualificationRule;
+  /** Kinds of workload that its nodes take. Absent: all. */
+  readonly kinds?: readonly WorkloadKindName[];
 }
 
 export interface NodeSpec {

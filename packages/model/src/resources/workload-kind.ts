@@ -6,7 +6,8 @@ import { attemptId } from "./ids.ts";
 import type { AttemptId, WorkloadId } from "./ids.ts";
 import type { Workload, WorkloadSpec } from "./workload.ts";
 
-type Kind = WorkloadSpec["kind"];
+export type WorkloadKindName = WorkloadSpec["kind"];
+type Kind = WorkloadKindName;
 
 export interface WorkloadKindRules {
   /** Whether the workload has several tasks, which its attempts name: `w7.2.1`, not `w7.1`. */

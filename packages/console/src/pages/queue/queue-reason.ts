@@ -97,6 +97,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Too near", ...only(reason.workloadIds[0] ?? "") };
     case "dataRule":
       return { word: "Data rule", ...only(reason.rule) };
+    case "workloadKind":
+      return { word: "Kind of workload", ...only(reason.workloadKind) };
     case "image":
       return { word: "Image", ...only(reason.image) };
     case "teamLimit":

@@ -25,11 +25,13 @@ import { resources } from "./resources.ts";
 import { runTime } from "./run-time.ts";
 import { spread } from "./spread.ts";
 import { topologyPolicy } from "./topology-policy.ts";
+import { workloadKind } from "./workload-kind.ts";
 
 export const filters: readonly Filter[] = [
   calendarWindows,
   hotSpares,
   dataRule,
+  workloadKind,
   image,
   antiAffinity,
   acceleratorType,
