@@ -232,6 +232,14 @@ function antiAffinitySentence(
   return `Blocked by anti-affinity with ${others}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"}.`;
 }
 
+function behindHeadSentence(
+  state: Engine["state"],
+  { headWorkloadId, aheadCount }: EngineReason & { readonly kind: "behindHead" },
+): string {
+  const ahead = `${plural(aheadCount, "workload")} ${aheadCount === 1 ? "is" : "are"} ahead.`;
+  return `Behind the head of the queue: ${nameIn(state, headWorkloadId)} does not fit yet, and policy ${state.policy.name} starts no work before it. ${ahead}`;
+}
+
 const workloadKindSentence = ({
   workloadKind,
   pools,
@@ -281,10 +289,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return reason.team === null
         ? `Reserved topology: work of its priority needs reserved cells, and no team above it owns any.`
         : `Reserved topology: it needs ${needText(spec)} in the cells of team ${reason.team}; ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are in use, and the rest does not fit.`;
-    case "behindHead": {
-      const head = nameIn(state, reason.headWorkloadId);
-      return `Behind the head of the queue: ${head} does not fit yet, and policy ${state.policy.name} starts no work before it. ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
-    }
+    case "behindHead":
+      return behindHeadSentence(state, reason);
     case "held":
       return "Held: it starts after a release.";
     case "waitsFor": {
