@@ -5,7 +5,7 @@
  * starts the pinned one. This file is plain JavaScript that runs on any Node from 12 on.
  */
 import { spawn } from "node:child_process";
-import module, { createRequire } from "node:module";
+import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 if (Number(process.versions.node.split(".")[0]) >= oldestMajor) {
   // Before the first source, so that none is stripped of its types again.
-  module.enableCompileCache?.();
+  await import("./compile-cache.mjs");
   await import(main);
 } else {
   startPinned();

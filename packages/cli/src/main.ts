@@ -1,8 +1,7 @@
 /** The entry point of `headroom`: runs `runCli` in a process. */
-import { enableCompileCache } from "node:module";
+// Before all other modules, so that the compile cache covers them.
+import "../bin/compile-cache.mjs";
 
-// This import comes first, so that the compile cache covers all other modules.
-enableCompileCache();
 const { runCli } = await import("./program.ts");
 const { processTerminal } = await import("./process-terminal.ts");
 

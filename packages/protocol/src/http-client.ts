@@ -1,24 +1,22 @@
 /** `HeadroomClient` over HTTP: one method for each row of the operations table. */
-import type { Abort, CallOptions, CommandOptions, HeadroomClient } from "./client.ts";
+import { argumentsOf } from "./call-arguments.ts";
+import type { Abort, CommandOptions, HeadroomClient } from "./client.ts";
 import { Http, type Call, type HttpClientOptions } from "./http.ts";
 import { operations, type Operation } from "./operations.ts";
 import { checkedUser } from "./user.ts";
 
-/** The request that the arguments of a method state. `client.ts` describes their order. */
+/** The request that the arguments of a method state. Options that the operation does not have are left out. */
 function callOf(operation: Operation, given: readonly unknown[]): Call {
-  const names = Array.from(operation.path.matchAll(/\{(?<name>\w+)\}/g), ({ groups }) => groups?.["name"] ?? "");
-  const params = Object.fromEntries(names.map((name, index) => [name, String(given[index])]));
-  const rest = given.slice(names.length);
-  const body = operation.body === null ? {} : { body: rest.shift() };
-  const hasQuery = Object.keys(operation.query.shape).length > 0;
-  const hasQueryArgument = operation.method === "GET" && !operation.stream && hasQuery;
-  const queryArgument = hasQueryArgument ? rest.shift() : undefined;
-  const { signal, idempotencyKey, ...query } = (rest[0] ?? {}) as CallOptions & CommandOptions & Call["query"];
+  const { parameters, hasQueryArgument, optionsAt } = argumentsOf(operation);
+  const params = Object.fromEntries(parameters.map((name, index) => [name, String(given[index])]));
+  const options = (given[optionsAt] ?? {}) as CommandOptions & Readonly<Record<string, unknown>>;
+  const query = ((hasQueryArgument ? given[optionsAt - 1] : options) ?? {}) as NonNullable<Call["query"]>;
+  const named = Object.keys(operation.query.shape).map((name) => [name, query[name]] as const);
   return {
     params,
-    ...body,
-    query: hasQueryArgument ? { ...(queryArgument as Call["query"]) } : query,
-    options: { signal, idempotencyKey },
+    query: hasQueryArgument ? query : Object.fromEntries(named),
+    ...(operation.body === null ? {} : { body: given[parameters.length] }),
+    options: { signal: options.signal, idempotencyKey: options.idempotencyKey },
   };
 }
 

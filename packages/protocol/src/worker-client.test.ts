@@ -36,6 +36,40 @@ describe("the worker transport", () => {
     expect(await client.stopWorkload("w1", { idempotencyKey: "k" })).toEqual({ workloadId: "w1/k" });
   });
 
+  it("gives the signal with the options of each method, and changes no other argument", async () => {
+    const given: unknown[][] = [];
+    const take = (...args: unknown[]): Promise<unknown> => {
+      given.push(args);
+      return Promise.resolve({});
+    };
+    const client = connected({
+      fleet: take,
+      listNodes: take,
+      getWorkload: take,
+      workloadHistory: take,
+      createProposal: take,
+      changeWorkload: take,
+      stopWorkload: take,
+    } as unknown as Partial<HeadroomClient>);
+    await client.fleet();
+    await client.listNodes({ limit: 2 });
+    await client.getWorkload("w1");
+    await client.workloadHistory("w1", { attempt: "w1.1" });
+    await client.createProposal({ change: { kind: "priority", workloadId: "w1", priority: 1 } } as never);
+    await client.changeWorkload("w1", { priority: 2 }, { dryRun: true });
+    await client.stopWorkload("w1", { task: 3 });
+    const options = { signal: expect.objectContaining({ aborted: false }) as unknown };
+    expect(given).toEqual([
+      [options],
+      [{ limit: 2 }, options],
+      ["w1", options],
+      ["w1", { attempt: "w1.1" }, options],
+      [{ change: { kind: "priority", workloadId: "w1", priority: 1 } }, options],
+      ["w1", { priority: 2 }, { dryRun: true, ...options }],
+      ["w1", { task: 3, ...options }],
+    ]);
+  });
+
   it("carries refusals as what they are", async () => {
     const client = connected({ getWorkload: (id) => Promise.reject(refuse("unknownWorkload", `no ${id}`)) });
     const error: unknown = await client.getWorkload("w9").catch((thrown: unknown) => thrown);

@@ -1,4 +1,5 @@
 /** The other end of `createWorkerClient`: answers calls over messages from a client. */
+import { argumentsOf } from "./call-arguments.ts";
 import type { Abort, HeadroomClient } from "./client.ts";
 import { operations, type OperationName } from "./operations.ts";
 import { ProblemError, problemOf, refuse, type Problem } from "./problems.ts";
@@ -35,14 +36,12 @@ function problemFrom(error: unknown): Problem {
   return problemOf("internal", error instanceof Error ? error.message : String(error));
 }
 
-/** Adds the signal to the options. They are the second argument, or the first for methods without a query. */
+/** Adds the signal to the options. */
 function argsWithSignal(method: OperationName, args: readonly unknown[], signal: Abort): unknown[] {
-  const { params, query, body, stream } = operations[method];
-  const asksNothing = Object.keys(params.shape).length === 0 && body === null;
-  const position = asksNothing && (stream || Object.keys(query.shape).length === 0) ? 0 : 1;
+  const { optionsAt } = argumentsOf(operations[method]);
   const all = [...args];
-  while (all.length <= position) all.push(undefined);
-  all[position] = { ...(all[position] as object | undefined), signal };
+  while (all.length <= optionsAt) all.push(undefined);
+  all[optionsAt] = { ...(all[optionsAt] as object | undefined), signal };
   return all;
 }
 

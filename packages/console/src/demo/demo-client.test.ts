@@ -1,9 +1,10 @@
-/** Tests that the demo answers in the API's formats, from a deterministic run. */
+/** Tests that the demo answers in the API's formats, from a deterministic run, over messages as in the console. */
+import { MessageChannel } from "node:worker_threads";
 import { workloadId } from "@headroom/model";
-import { operations } from "@headroom/protocol";
+import { createWorkerClient, operations, serveWorkerClient } from "@headroom/protocol";
 import type { HeadroomClient, OperationName } from "@headroom/protocol";
 import type { EstimatedStart } from "@headroom/views";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDemoClient } from "./demo-client.ts";
 import type { DemoWorld } from "./demo-world.ts";
 import { startAtMs, worldAfter } from "./testing/demo-worlds.ts";
@@ -11,10 +12,13 @@ import { startAtMs, worldAfter } from "./testing/demo-worlds.ts";
 describe("the demo's control plane", () => {
   let world: DemoWorld;
   let client: HeadroomClient;
+  const { port1, port2 } = new MessageChannel();
   beforeAll(() => {
     world = worldAfter(39);
-    client = createDemoClient(world, startAtMs);
+    serveWorkerClient(port2, createDemoClient(world, startAtMs));
+    client = createWorkerClient(port1);
   });
+  afterAll(() => port1.close());
 
   const checked = <Answer>(name: OperationName, answer: Answer): Answer => {
     const { error } = operations[name].response.safeParse(answer);
@@ -85,6 +89,7 @@ describe("the demo's control plane", () => {
     const { workloadId } = checked("submitWorkload", await client.submitWorkload(spec));
     const { items } = checked("workloadHistory", await client.workloadHistory(workloadId));
     expect(items[0]?.sentence).toBe("you submitted it.");
+    checked("changeWorkload", await client.changeWorkload(workloadId, { priority: 3 }));
     checked("holdWorkload", await client.holdWorkload(workloadId));
     checked("releaseWorkload", await client.releaseWorkload(workloadId));
     checked("stopWorkload", await client.stopWorkload(workloadId));
