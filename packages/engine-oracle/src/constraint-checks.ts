@@ -2,8 +2,10 @@
  * Node and fabric constraints, checked from declarations alone: whether a gang's workers satisfy them, and whether free
  * capacity could hold the gang. Shares no code with placement.
  */
-import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec, WorkloadKindName } from "@headroom/model";
+import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec, WorkloadKindName, WorkloadSpec } from "@headroom/model";
+import { isRegistered } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
+import { mustBeBrought } from "@headroom/engine/internals";
 
 export interface Constraints {
   readonly fabric?: FabricSpec;
@@ -12,6 +14,9 @@ export interface Constraints {
   readonly data?: DataSpec;
   readonly image?: string;
   readonly kind?: WorkloadKindName;
+  readonly checkpointStore?: string;
+  readonly produces?: WorkloadSpec["produces"];
+  readonly team?: WorkloadSpec["team"];
 }
 
 /** A node, and the number of a gang's workers that it has or could have. */
@@ -25,7 +30,9 @@ export const isSelected = (state: ReadonlyState, node: Node, constraints: Constr
   hasLabels(node, constraints) &&
   isAdmitted(state, node, constraints) &&
   takesKind(state, node, constraints) &&
-  canRunImage(state, node, constraints);
+  canRunImage(state, node, constraints) &&
+  canUpload(state, node, constraints) &&
+  canBring(state, node, constraints);
 
 /** Whether the node's pool takes work of the kind. True for pools without a list. */
 export function takesKind({ pools }: ReadonlyState, { pool }: Node, { kind }: Constraints): boolean {
@@ -54,6 +61,24 @@ export function canRunImage(
   const pool = pools.get(name);
   const executor = pool === undefined ? undefined : executors.get(pool.executor);
   return image === undefined || executor === undefined || executor.capabilities.images === true;
+}
+
+/** Whether the node's executor uploads, if the work names a store for what it makes. */
+export function canUpload(
+  { pools, executors }: ReadonlyState,
+  { pool: name }: Node,
+  { data, checkpointStore, produces }: Constraints,
+): boolean {
+  const isAsked = checkpointStore !== undefined || (data?.store !== undefined && (produces ?? []).some(isRegistered));
+  const pool = pools.get(name);
+  return !isAsked || pool === undefined || executors.get(pool.executor)?.capabilities.uploads !== false;
+}
+
+/** Whether the node's executor brings inputs, if some lie only in stores. */
+export function canBring(state: ReadonlyState, { pool: name }: Node, { data, team }: Constraints): boolean {
+  const pool = state.pools.get(name);
+  const isAble = pool === undefined || state.executors.get(pool.executor)?.capabilities.inputs !== false;
+  return isAble || team === undefined || !mustBeBrought({ state }, { team, data });
 }
 
 /** The path of the node's domain at a level, or `null` if the node's site has no such level. */

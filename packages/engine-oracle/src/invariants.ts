@@ -85,6 +85,8 @@ function isTrue(
       return workload.spec.kind === reason.workloadKind && reason.placeableWorkers < reason.workers;
     case "image":
       return workload.spec.image === reason.image && reason.placeableWorkers < reason.workers;
+    case "transfers":
+      return reason.placeableWorkers < reason.workers;
     case "teamLimit":
       return reason.usedCount + reason.neededCount > reason.limitCount;
     case "reservedTopology":

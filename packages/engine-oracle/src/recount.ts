@@ -38,6 +38,8 @@ export type GangRequest = Pick<
   | "data"
   | "image"
   | "kind"
+  | "checkpointStore"
+  | "produces"
   | "preemptible"
   | "priority"
 > & {

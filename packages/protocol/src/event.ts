@@ -118,6 +118,8 @@ export const event = z
           replaceWorkers: z.boolean(),
           logs: z.boolean(),
           images: z.boolean().optional(),
+          inputs: z.boolean().optional(),
+          uploads: z.boolean().optional(),
           submitters: z.boolean().optional(),
         }),
       }),

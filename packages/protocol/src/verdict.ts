@@ -169,6 +169,18 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Capacity is free, but not in pools that run container images." }),
+    z
+      .object({
+        kind: z.literal("transfers"),
+        direction: z.enum(["in", "out"]).meta({ description: "`in`: inputs in stores; `out`: uploads." }),
+        pools: z.array(z.string()).meta({ description: "Pools whose executor makes these transfers." }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({
+        description: "Capacity is free, but not in pools whose executor brings inputs from stores, or uploads.",
+      }),
     z.object({
       kind: z.literal("teamLimit"),
       bound: z.enum(["limit", "user", "guarantee", "unguaranteed", "borrowing", "budget"]).meta({

@@ -164,12 +164,10 @@ export const workloadAccepted = z.object({ workloadId: z.string() }).meta({ id: 
 
 export const submissionNotice = z
   .object({
-    kind: z
-      .enum(["reclaimable", "noCheckpoints", "checkpointInterval", "notEnforced", "transfer", "notUploaded"])
-      .meta({
-        description:
-          "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now; `notEnforced`: isolation or limits that an executor cannot enforce; `transfer`: inputs that are brought to the node first, with time and cost.",
-      }),
+    kind: z.enum(["reclaimable", "noCheckpoints", "checkpointInterval", "notEnforced", "transfer"]).meta({
+      description:
+        "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now; `notEnforced`: isolation or limits that an executor cannot enforce; `transfer`: inputs that are brought to the node first, with time and cost.",
+    }),
     message: z.string(),
   })
   .meta({ id: "SubmissionNotice" });

@@ -92,19 +92,6 @@ describe("notices about a submission", () => {
     expect(messages(fleet, unbounded)).toEqual([]);
   });
 
-  it("say that uploads have no effect in pools of declared executors", () => {
-    const fleet = SmallFleet.withNodes(1, 8);
-    const uploads = { produces: ["model:chat"], data: { store: "lake" } };
-    expect(messages(fleet, uploads)).toEqual([]);
-    const [pool] = fleet.engine.state.pools.values();
-    const executor = pool?.executor ?? "";
-    fleet.command({ kind: "setExecutor", executor, change: { kind: "declare", mode: "run" } });
-    expect(messages(fleet, uploads)).toEqual([
-      expect.stringMatching(/^notUploaded: data\.store has an effect on this/),
-    ]);
-    expect(messages(fleet, { data: { store: "lake" } })).toEqual([]);
-  });
-
   it("say which interval `auto` chooses, and why; recorded failures shorten it", () => {
     const fleet = SmallFleet.withNodes(2, 8);
     const auto = { checkpointEvery: "auto" as const, checkpointCostMs: 20_000, gang: { accelerators: 8 } };

@@ -1,7 +1,7 @@
 /** Notices about work that is about to be submitted: how much could be reclaimed, and what a failure would cost. */
 import { checkpointIntervalOn, nodeCountOf, nodeFailures, predictedRun } from "@headroom/engine";
 import type { CheckpointInterval, Engine, ReadonlyState } from "@headroom/engine";
-import { acceptedTypes, admitsRule, isOfTypes, isRegistered, rulesOf, submittedTaskCount } from "@headroom/model";
+import { rulesOf, submittedTaskCount } from "@headroom/model";
 import type { ApplyChange as EngineChange, Workload, WorkloadSpec } from "@headroom/model";
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
@@ -20,9 +20,6 @@ const RARE_MS = 90 * 24 * HOUR_MS;
 /** Size from which gangs without a walltime are assumed to run long: eight accelerators are one node of most fleets. */
 const LARGE_ACCELERATORS = 8;
 
-/** Pools that a notice names. */
-const POOLS_NAMED = 3;
-
 interface NewWork {
   readonly spec: WorkloadSpec;
   readonly actor: string;
@@ -40,27 +37,7 @@ export function submissionNotices(engine: Engine, { spec, actor }: NewWork, aske
   if (risk !== null) notices.push({ kind: "noCheckpoints", message: risk });
   const transfer = transferView(engine, spec, null);
   if (transfer !== null) notices.push({ kind: "transfer", message: transfer.sentence });
-  const notUploaded = notUploadedSentence(engine.state, spec);
-  if (notUploaded !== null) notices.push({ kind: "notUploaded", message: notUploaded });
   return notices;
-}
-
-/** Only the executor of the control plane's machine uploads. `null`: the work asks for no uploads, or runs nowhere else. */
-function notUploadedSentence({ pools, executorStates, sites }: ReadonlyState, spec: WorkloadSpec): string | null {
-  const { data, checkpointStore, produces = [] } = spec;
-  const isUpload = data?.store !== undefined && produces.some(isRegistered);
-  if (!isUpload && checkpointStore === undefined) return null;
-  const types = acceptedTypes(spec);
-  const others = [...pools.values()].filter(
-    (pool) =>
-      executorStates.get(pool.executor)?.isDeclared === true &&
-      isOfTypes(types, pool) &&
-      (data?.rule === undefined || admitsRule(data.rule, sites.get(pool.site), pool)),
-  );
-  if (others.length === 0) return null;
-  const names = others.slice(0, POOLS_NAMED).map(({ name }) => name);
-  const field = isUpload ? "data.store" : "checkpoint.store";
-  return `${field} has an effect on this machine only: if the work is placed in another pool (${names.join(", ")}${others.length > POOLS_NAMED ? ", …" : ""}), its bytes stay where it writes them.`;
 }
 
 /** Number of newest workloads in which earlier work is searched, so that a submission costs no more for a long history. */

@@ -138,7 +138,12 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
   if (reason.kind === "exceedsFleet" || reason.kind === "hotSparesKept")
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   if (reason.kind === "antiAffinity") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
-  if (reason.kind === "dataRule" || reason.kind === "image" || reason.kind === "workloadKind")
+  if (
+    reason.kind === "dataRule" ||
+    reason.kind === "image" ||
+    reason.kind === "workloadKind" ||
+    reason.kind === "transfers"
+  )
     return { ...reason, pools: [...reason.pools], sentence };
   if (reason.kind === "nominated") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
@@ -260,6 +265,27 @@ const imageSentence = ({
     ? `Image: no pool runs container images, as ${image} needs.`
     : `Image: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that run container images (${pools.join(", ")}).`;
 
+function transfersSentence({
+  direction,
+  pools,
+  placeableWorkers,
+  workers,
+}: EngineReason & { readonly kind: "transfers" }): string {
+  const what = direction === "in" ? "bring inputs from stores" : "upload what work produces";
+  if (pools.length === 0)
+    return direction === "in"
+      ? `Inputs: no pool brings inputs from stores. Name inputs by paths that the nodes have, or state inputs: own for an executor whose work reads stores itself.`
+      : `Uploads: no pool uploads what work produces. Submit it without data.store and checkpoint.store, and register what it writes.`;
+  return `${direction === "in" ? "Inputs" : "Uploads"}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that ${what} (${pools.join(", ")}).`;
+}
+
+const poolsSentence = (reason: EngineReason & { readonly kind: "workloadKind" | "image" | "transfers" }): string =>
+  reason.kind === "transfers"
+    ? transfersSentence(reason)
+    : reason.kind === "image"
+      ? imageSentence(reason)
+      : workloadKindSentence(reason);
+
 function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
   const { state } = engine;
   switch (reason.kind) {
@@ -280,9 +306,9 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "dataRule":
       return dataRuleSentence(reason);
     case "workloadKind":
-      return workloadKindSentence(reason);
     case "image":
-      return imageSentence(reason);
+    case "transfers":
+      return poolsSentence(reason);
     case "teamLimit":
       return teamLimitSentence(reason);
     case "reservedTopology":

@@ -8,7 +8,6 @@ const labels: Readonly<Record<SubmissionNotice["kind"], string>> = {
   noCheckpoints: "warning",
   notEnforced: "warning",
   transfer: "note",
-  notUploaded: "warning",
 };
 
 export const noticeLines = (notices: readonly SubmissionNotice[] = []): string[] =>

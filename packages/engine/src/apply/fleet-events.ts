@@ -30,9 +30,10 @@ export const fleetEvents: Appliers<FleetEvent> = {
   },
   executorRegistered(world, { executor }) {
     const { state, queue, capacity } = world;
-    const ranImages = state.executors.get(executor.id)?.capabilities.images;
-    // Work in container images that no node could hold may fit now, or no longer.
-    if (ranImages !== executor.capabilities.images) capacity.nodesChanged();
+    const before = state.executors.get(executor.id)?.capabilities;
+    const { images, inputs, uploads } = executor.capabilities;
+    // Work in container images, or with transfers, that no node could hold may fit now, or no longer.
+    if (before?.images !== images || before?.inputs !== inputs || before?.uploads !== uploads) capacity.nodesChanged();
     state.executors.set(executor.id, executor);
     // The executor's running gangs may now be able to grow, or may no longer be able to.
     for (const attempt of state.attempts.values()) {

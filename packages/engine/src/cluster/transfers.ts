@@ -158,7 +158,7 @@ interface SoughtInput extends Target {
 }
 
 function versionOf(
-  { state }: TransferWorld,
+  { state }: Pick<World, "state">,
   { team, given = [] }: TransferWork,
   input: string,
 ): ArtifactVersion | null {
@@ -214,6 +214,17 @@ function isThisMachine({ state }: TransferWorld, { nodes, site }: Target): boole
     if (mayRun && state.executorStates.get(executor)?.isDeclared === true) return false;
   }
   return true;
+}
+
+/** Whether an input of the work lies only in stores from which it has to be brought. */
+export function mustBeBrought(world: Pick<World, "state">, work: TransferWork): boolean {
+  if (world.state.stores.size === 0) return false;
+  return (work.data?.inputs ?? []).some((input) => {
+    const version = versionOf(world, work, input);
+    const uris = version === null ? [input] : placesOf(version);
+    const stores = uris.map((uri) => storeOf(world, uri));
+    return stores.length > 0 && stores.every((store) => store !== null && store.inPlace !== true);
+  });
 }
 
 /** The site of work whose node is not known yet: that of most nodes. */

@@ -27,6 +27,14 @@ export const runsImages = ({ executors }: ReadonlyState, id: ExecutorId): boolea
   return known === undefined || known.capabilities.images === true;
 };
 
+/** Whether an executor brings inputs from stores. One that registered without saying so does, as earlier builds assumed. */
+export const bringsInputs = ({ executors }: ReadonlyState, id: ExecutorId): boolean =>
+  executors.get(id)?.capabilities.inputs !== false;
+
+/** Whether an executor uploads what work produces. One that registered without saying so does, as earlier builds assumed. */
+export const uploads = ({ executors }: ReadonlyState, id: ExecutorId): boolean =>
+  executors.get(id)?.capabilities.uploads !== false;
+
 /** Whether an executor of the fleet runs work with the rights of its submitter. */
 export function mapsSubmitters({ executors }: ReadonlyState): boolean {
   for (const { capabilities } of executors.values()) if (capabilities.submitters === true) return true;

@@ -104,6 +104,8 @@ class KubernetesExecutor implements Executor {
       replaceWorkers: false,
       logs: true,
       images: true,
+      inputs: settings.readsStores,
+      uploads: false,
       ...(mapsSubmitters(settings) ? { submitters: true } : {}),
     };
     const onProblem = (message: string): void => this.#problem(message);

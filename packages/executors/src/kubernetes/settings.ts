@@ -137,6 +137,10 @@ export const kubernetesSettings = z.strictObject({
     .record(z.string(), z.unknown())
     .optional()
     .meta({ description: "Security context of the pods (`runAsUser`, `fsGroup`, …), as in a pod." }),
+  readsStores: z.boolean().default(false).meta({
+    description:
+      "Whether pods read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: work with such inputs runs in other pools.",
+  }),
   requestTimeoutMs: milliseconds(100, 300_000, 15_000, "Time limit of a request, in ms."),
   watchMs: milliseconds(1_000, 600_000, 240_000, "Time in ms after which a watch is opened again."),
   startTimeoutMs: milliseconds(

@@ -72,6 +72,16 @@ export function createLocalExecutor(options: LocalExecutorOptions): Executor {
   return new LocalExecutor(options);
 }
 
+const CAPABILITIES: Omit<ExecutorCapabilities, "images"> = {
+  checkpointOnRequest: true,
+  resize: true,
+  // A local fleet is one machine, so a single worker is never lost.
+  replaceWorkers: false,
+  logs: true,
+  inputs: true,
+  uploads: true,
+};
+
 class LocalExecutor implements Executor {
   readonly id: ExecutorId;
   readonly kind = "local";
@@ -122,14 +132,7 @@ class LocalExecutor implements Executor {
     );
     this.isolation = this.#isolation.report;
     const podman = this.isolation.kind === "bubblewrap" ? findProgram("podman", programPath()) : null;
-    this.capabilities = {
-      checkpointOnRequest: true,
-      resize: true,
-      // A local fleet is one machine, so a single worker is never lost.
-      replaceWorkers: false,
-      logs: true,
-      images: podman !== null,
-    };
+    this.capabilities = { ...CAPABILITIES, images: podman !== null };
     const access = storeAccess(options.stores, {
       homeDir,
       bootId: this.#bootId,

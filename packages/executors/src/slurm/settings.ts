@@ -58,6 +58,10 @@ const fields = z.strictObject({
     .min(1)
     .optional()
     .meta({ description: "Time limit of jobs whose workload has no walltime. Default: that of the partition." }),
+  readsStores: z.boolean().default(false).meta({
+    description:
+      "Whether jobs read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: with `userRule: sameName` or `table`, work with such inputs runs in other pools.",
+  }),
   passDrains: z.boolean().default(false).meta({
     description:
       "Whether nodes that are drained in Headroom are drained in Slurm too, with a reason, and resumed with it. Needs the rights of an operator in Slurm.",

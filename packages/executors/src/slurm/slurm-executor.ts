@@ -112,13 +112,17 @@ class SlurmExecutor implements Executor {
     this.#options = options;
     this.id = options.id;
     const { settings, stateDir } = options;
+    const isForSubmitters = settings.userRule === "sameName" || settings.userRule === "table";
     this.capabilities = {
       checkpointOnRequest: true,
       resize: false,
       replaceWorkers: false,
       logs: true,
       images: false,
-      ...(settings.userRule === "sameName" || settings.userRule === "table" ? { submitters: true } : {}),
+      // Jobs of other users cannot read the cache of the control plane.
+      inputs: settings.readsStores || !isForSubmitters,
+      uploads: false,
+      ...(isForSubmitters ? { submitters: true } : {}),
     };
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
     this.#drainMark = `headroom-${tagOf(options)}:`;

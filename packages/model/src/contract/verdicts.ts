@@ -136,6 +136,16 @@ export type BlockedReason =
       readonly workers: number;
       readonly placeableWorkers: number;
     }
+  /**
+   * The workload has inputs in stores (`in`), or asks for uploads (`out`). `pools`: the pools whose executor makes such transfers.
+   */
+  | {
+      readonly kind: "transfers";
+      readonly direction: "in" | "out";
+      readonly pools: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
   | {
       readonly kind: "teamLimit";
       /**

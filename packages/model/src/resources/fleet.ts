@@ -28,6 +28,10 @@ export interface ExecutorCapabilities {
   readonly logs: boolean;
   /** Runs workers in a container image that the workload names. Absent: it does not, or an earlier build registered it. */
   readonly images?: boolean;
+  /** Brings inputs from declared stores before workers start, or they read stores themselves. Absent: an earlier build registered it. */
+  readonly inputs?: boolean;
+  /** Uploads artifacts and checkpoints to stores. Absent: an earlier build registered it. */
+  readonly uploads?: boolean;
   /** Runs work with the rights of its submitter, by a rule. Absent: with the rights of the control plane, whoever submitted it. */
   readonly submitters?: boolean;
 }

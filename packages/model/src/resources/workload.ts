@@ -1,6 +1,7 @@
 /** Workloads: submitted specs and their state. Durations in ms, memory in MiB, cores in thousandths. */
 import type { AntiAffinitySpec } from "./anti-affinity.ts";
 import type { WorkerExit, Checkpoint, EndedAttempt } from "./attempt.ts";
+import { isRegistered } from "./artifact.ts";
 import type { DataSpec } from "./data.ts";
 import type { AttemptId, TeamName, WorkloadId } from "./ids.ts";
 import type { Rollout, RolloutSpec } from "./rollout.ts";
@@ -418,3 +419,11 @@ export type EndReason =
   | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: WaitsFor["on"] };
 
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
+
+/** Whether the control plane's executor has to upload what the work makes: registered artifacts, or its checkpoints. */
+export const asksForUploads = ({
+  data,
+  checkpointStore,
+  produces = [],
+}: Pick<WorkloadSpec, "data" | "checkpointStore" | "produces">): boolean =>
+  checkpointStore !== undefined || (data?.store !== undefined && produces.some(isRegistered));

@@ -101,6 +101,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Kind of workload", ...only(reason.workloadKind) };
     case "image":
       return { word: "Image", ...only(reason.image) };
+    case "transfers":
+      return { word: reason.direction === "in" ? "Inputs" : "Uploads", ...only(reason.pools[0] ?? "no pool") };
     case "teamLimit":
       return {
         word: boundWords[reason.bound],

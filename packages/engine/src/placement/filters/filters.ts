@@ -25,6 +25,7 @@ import { resources } from "./resources.ts";
 import { runTime } from "./run-time.ts";
 import { spread } from "./spread.ts";
 import { topologyPolicy } from "./topology-policy.ts";
+import { transfers } from "./transfers.ts";
 import { workloadKind } from "./workload-kind.ts";
 
 export const filters: readonly Filter[] = [
@@ -33,6 +34,7 @@ export const filters: readonly Filter[] = [
   dataRule,
   workloadKind,
   image,
+  transfers,
   antiAffinity,
   acceleratorType,
   quota,

@@ -1,0 +1,50 @@
+import { asksForUploads } from "@headroom/model";
+import type { WorkloadSpec } from "@headroom/model";
+import { mustBeBrought } from "../../cluster/transfers.ts";
+import type { World } from "../../cluster/world.ts";
+import { bringsInputs, uploads } from "../../state/executors.ts";
+import type { Filter } from "./filter.ts";
+import { quota } from "./quota.ts";
+
+/**
+ * Allows only pools whose executor makes the transfers of the work: brings its inputs from declared stores before it starts, and
+ * uploads what it produces if the work asks for that.
+ */
+export const transfers: Filter = {
+  // Inputs distinguish requests by the signature of `dataInputs`.
+  signature: ({ spec }) => (asksForUploads(spec) ? true : undefined),
+  basis: "fleet",
+  appliesTo: (world, { spec }) => isSomeUnable(world) && (asksForUploads(spec) || mustBeBrought(world, spec)),
+  check: (world, { spec }) => {
+    const names = new Set(poolsFor(world, spec));
+    return ({ node }) => names.has(node.pool);
+  },
+  wakeOn: [...quota.wakeOn, "executorRegistered", "storesChanged", "artifactRegistered", "artifactChanged"],
+  explain: ({ world, request, couldEver, place, fitsFleet, placeableWorkers }) => {
+    const { data, checkpointStore: _store, ...spec } = request.spec;
+    const isUpload = asksForUploads(request.spec);
+    if (!isUpload && !mustBeBrought(world, request.spec)) return null;
+    const { inputs: _inputs, store: _target, ...rest } = data ?? {};
+    const free = request.with({ spec: data === undefined ? spec : { ...spec, data: rest } });
+    const isNeverThere = !couldEver && fitsFleet(free);
+    if (!isNeverThere && place(free) === null) return null;
+    const { workers } = request;
+    const pools = poolsFor(world, request.spec);
+    const direction = isUpload ? "out" : "in";
+    return { reasons: [{ kind: "transfers", direction, pools, workers, placeableWorkers: placeableWorkers() }] };
+  },
+};
+
+function poolsFor(world: World, spec: WorkloadSpec): readonly string[] {
+  const { state } = world;
+  const isUpload = asksForUploads(spec);
+  const isInput = mustBeBrought(world, spec);
+  return [...state.pools.values()]
+    .filter(({ executor }) => (!isUpload || uploads(state, executor)) && (!isInput || bringsInputs(state, executor)))
+    .map(({ name }) => name);
+}
+
+function isSomeUnable({ state }: World): boolean {
+  for (const id of state.executors.keys()) if (!uploads(state, id) || !bringsInputs(state, id)) return true;
+  return false;
+}

@@ -1,0 +1,59 @@
+/** Work with inputs in stores, or with uploads, and pools whose executor does or does not make such transfers. */
+import { checkInvariants } from "@headroom/engine-oracle";
+import { explain } from "@headroom/explain";
+import { workloadId } from "@headroom/model";
+import { expect, it } from "vitest";
+import { Drive } from "./lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
+
+const STORE = { name: "lake", root: "s3://lake/", site: null };
+
+const seen = (executor: string, can: { readonly inputs?: boolean; readonly uploads?: boolean }) =>
+  ({
+    kind: "executorSeen",
+    executor: {
+      id: executor,
+      kind: "local",
+      capabilities: { checkpointOnRequest: true, resize: true, replaceWorkers: false, logs: true, ...can },
+    },
+  }) as const;
+
+const cases = {
+  in: { needs: { data: { inputs: ["s3://lake/text"] } }, lacks: { inputs: false, uploads: true } },
+  out: { needs: { data: { store: "lake" }, produces: ["model:chat"] }, lacks: { inputs: true, uploads: false } },
+  checkpoints: { needs: { checkpointStore: "lake" }, lacks: { inputs: true, uploads: false } },
+};
+
+it.each(Object.entries(cases))("waits while no executor makes its transfers: %s", (name, { needs, lacks }) => {
+  const drive = new Drive();
+  const { executor } = pool("H100");
+  drive.receive(seen(executor, lacks), applied({ sites: [site], pools: [pool("H100")], teams: [team("default")] }));
+  drive.receive({ kind: "storesSeen", stores: [STORE] });
+  drive.receive({ kind: "nodeSeen", node: node("n1", "H100") });
+  const submit = (title: string, changes: object) =>
+    drive.receive(command({ kind: "submitWorkload", spec: { ...spec(title), ...changes } }));
+  submit("with transfers", needs);
+  submit("plain", {});
+  submit("reads a path", { data: { inputs: ["/data/text"] } });
+  const started = (): readonly string[] => [...drive.engine.state.attempts.values()].map((each) => each.workloadId);
+  expect(started()).toEqual(["w2", "w3"]);
+  const direction = name === "in" ? "in" : "out";
+  expect(explain(drive.engine, workloadId("w1"))).toMatchObject({
+    kind: "blocked",
+    reasons: [{ kind: "transfers", direction, pools: [] }],
+  });
+  expect(checkInvariants(drive.engine)).toEqual([]);
+  drive.receive(seen(executor, { inputs: true, uploads: true }));
+  expect(started()).toContain("w1");
+});
+
+it("starts as earlier builds did under an executor that states nothing", () => {
+  const drive = new Drive();
+  drive.receive(
+    seen(pool("H100").executor, {}),
+    applied({ sites: [site], pools: [pool("H100")], teams: [team("default")] }),
+  );
+  drive.receive({ kind: "nodeSeen", node: node("n1", "H100") });
+  drive.receive(command({ kind: "submitWorkload", spec: { ...spec("x"), checkpointStore: "lake" } }));
+  expect(drive.engine.state.attempts.size).toBe(1);
+});
