@@ -7,4 +7,5 @@ export { facetWarnings } from "./events/known-facets.ts";
 export type { LineageEvent, RunEvent } from "./events/event.ts";
 export { addEvent } from "./graph/add-event.ts";
 export { LineageGraph, type LineageNode, type Walk } from "./graph/lineage-graph.ts";
+export { walkNeighbours } from "./graph/walk-neighbours.ts";
 export { HistoryExport } from "./history/history-export.ts";

@@ -2,7 +2,7 @@
 import type { ReadonlyState } from "@headroom/engine";
 import { artifactTitle, nameOfId } from "@headroom/model";
 import type { ArtifactVersion } from "@headroom/model";
-import { LineageGraph } from "@headroom/lineage";
+import { walkNeighbours } from "@headroom/lineage";
 import type { ArtifactLineage, ArtifactLineageNode, LineageDirection } from "@headroom/protocol";
 import { isReadable, teamOfWork } from "./readable-teams.ts";
 import type { ReadableTeams } from "./readable-teams.ts";
@@ -26,25 +26,61 @@ export function artifactLineage(
   root: ArtifactVersion,
   { direction, depth = DEPTH_MAX, readable }: Asked,
 ): ArtifactLineage {
-  const known = edgesOf(state);
-  const graph = graphOf(state, known, readable);
-  const start = graph.node(identity("artifact", root.id));
-  const depths = new Map<number, number>([[start, 0]]);
+  const { edges, up, down } = registryOf(state);
+  const isSeen = (id: string): boolean => {
+    const team = nameOfId(id)?.team ?? teamOfWork(state, id);
+    return team === null || isReadable(readable, team);
+  };
+  const depths = new Map<string, number>([[root.id, 0]]);
   let truncated = false;
-  for (const way of ["up", "down"] as const) {
+  for (const [way, neighbours] of [["up", up] as const, ["down", down] as const]) {
     if (direction !== "both" && direction !== way) continue;
-    const walk = graph.walk([start], way, { depthMax: depth, nodesMax: NODES_MAX });
+    const visible = (id: string): readonly string[] => (isSeen(id) ? (neighbours.get(id) ?? []).filter(isSeen) : []);
+    const walk = walkNeighbours(root.id, visible, { depthMax: depth, nodesMax: NODES_MAX });
     // A depth that the reader states cuts the walk too, but leaves nothing out.
-    truncated ||= walk.isCut && (depth === DEPTH_MAX || walk.nodes.length === NODES_MAX);
-    for (const { node, depth: steps } of walk.nodes)
-      if (!depths.has(node)) depths.set(node, way === "up" ? -steps : steps);
+    truncated ||= walk.isCut && (depth === DEPTH_MAX || walk.depths.size === NODES_MAX);
+    for (const [id, steps] of walk.depths) if (!depths.has(id)) depths.set(id, way === "up" ? -steps : steps);
   }
   const nodes = [...depths]
-    .map(([node, steps]) => nodeResource(state, graph.at(node), steps))
+    .map(([id, steps]) => nodeResource(state, id, steps))
     .toSorted((left, right) => left.depth - right.depth);
-  const shown = new Set(nodes.map(({ id }) => id));
-  const edges = known.filter(({ from, to }) => shown.has(from) && shown.has(to));
-  return { root: root.id, nodes, edges, truncated };
+  const shown = edges.filter(({ from, to }) => depths.has(from) && depths.has(to));
+  return { root: root.id, nodes, edges: shown, truncated };
+}
+
+type Neighbours = ReadonlyMap<string, readonly string[]>;
+
+interface Registry {
+  readonly sequence: number;
+  readonly edges: readonly Edge[];
+  /** Nodes from which each node was made, and those that were made from it. */
+  readonly up: Neighbours;
+  readonly down: Neighbours;
+}
+
+/** Kept until the next event: the page of a version asks for its lineage several times. */
+const registries = new WeakMap<ReadonlyState, Registry>();
+
+function registryOf(state: ReadonlyState): Registry {
+  const { sequence } = state;
+  const known = registries.get(state);
+  if (known?.sequence === sequence) return known;
+  const edges = edgesOf(state);
+  const registry = { sequence, edges, up: neighboursIn(edges, "up"), down: neighboursIn(edges, "down") };
+  registries.set(state, registry);
+  return registry;
+}
+
+/** Neighbours of each node, in the order of the edges. */
+function neighboursIn(edges: readonly Edge[], way: "up" | "down"): Neighbours {
+  const found = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    const [end, other] = way === "down" ? [from, to] : [to, from];
+    const known = found.get(end);
+    if (known === undefined) found.set(end, [other]);
+    else known.push(other);
+  }
+  return found;
 }
 
 interface Edge {
@@ -67,34 +103,14 @@ function edgesOf({ artifactVersions, workloads }: ReadonlyState): readonly Edge[
   return edges;
 }
 
-function graphOf(state: ReadonlyState, edges: readonly Edge[], readable: ReadableTeams): LineageGraph {
-  const graph = new LineageGraph();
-  const isSeen = (id: string): boolean => {
-    const team = nameOfId(id)?.team ?? teamOfWork(state, id);
-    return team === null || isReadable(readable, team);
-  };
-  for (const { from, to } of edges) {
-    if (!isSeen(from) || !isSeen(to) || graph.isFull) continue;
-    graph.edge(graph.node(identity(kindOf(state, from), from)), graph.node(identity(kindOf(state, to), to)));
-  }
-  return graph;
-}
-
-const identity = (kind: NodeKind, id: string) =>
-  ({ kind: kind === "attempt" || kind === "workload" ? "run" : "dataset", namespace: kind, name: id }) as const;
-
 function kindOf({ artifactVersions, workloads }: ReadonlyState, id: string): NodeKind {
   if (artifactVersions.has(id) || nameOfId(id) !== null) return "artifact";
   if (workloads.has(id as Parameters<typeof workloads.has>[0])) return "workload";
   return /^w[0-9]+(?:\.[0-9]+)+$/.test(id) ? "attempt" : "data";
 }
 
-function nodeResource(
-  state: ReadonlyState,
-  { namespace, name: id }: { readonly namespace: string; readonly name: string },
-  depth: number,
-): ArtifactLineageNode {
-  const kind = namespace as NodeKind;
+function nodeResource(state: ReadonlyState, id: string, depth: number): ArtifactLineageNode {
+  const kind = kindOf(state, id);
   const version = state.artifactVersions.get(id);
   const node = { id, kind, title: titleOf(state, kind, id, version), depth, deleted: version?.deleted !== undefined };
   const places = (version?.places ?? []).filter((each) => each.state !== "missing").slice(0, PLACES_SHOWN);

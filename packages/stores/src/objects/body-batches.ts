@@ -36,7 +36,11 @@ class GatheredPieces {
     body.on("data", (piece: Uint8Array) => this.#add(piece));
     body.once("end", () => this.#finish(null));
     body.on("error", (error: Error) => this.#finish(error));
-    body.once("close", () => this.#finish(body.readableEnded ? null : new Error("the connection ended early")));
+    body.once("close", () =>
+      this.#finish(
+        body.readableEnded ? null : Object.assign(new Error("the connection ended early"), { code: "ECONNRESET" }),
+      ),
+    );
   }
 
   /** The pieces that have come; none: the body has ended. */

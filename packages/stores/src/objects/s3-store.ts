@@ -6,6 +6,7 @@ import { OperationalError } from "@headroom/platform";
 import { bodyBatches } from "./body-batches.ts";
 import { changedObject, forbiddenStore, missingObject, unreachableStore } from "./object-store.ts";
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
+import { RangeBody, RangeHandler } from "./range-handler.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
 
 type S3Declaration = PlaceDeclaration & { readonly type: "s3" };
@@ -42,18 +43,25 @@ export async function openS3Store(
       httpsAgent: { keepAlive: true, maxSockets: store.concurrency },
     },
   });
-  return new S3Store(sdk, client, store, partBytes);
+  const ranges = RangeHandler.install(client, { connectTimeoutMs: CONNECT_TIMEOUT_MS, silenceMs: SOCKET_TIMEOUT_MS });
+  return new S3Store({ sdk, client, ranges }, store, partBytes);
 }
 
 class S3Store implements ObjectStore {
   readonly #sdk: Sdk;
   readonly #client: S3Client;
+  readonly #ranges: RangeHandler;
   readonly #store: S3Declaration;
 
   readonly partBytes: number;
 
-  constructor(sdk: Sdk, client: S3Client, store: S3Declaration, partBytes: number) {
+  constructor(
+    { sdk, client, ranges }: { readonly sdk: Sdk; readonly client: S3Client; readonly ranges: RangeHandler },
+    store: S3Declaration,
+    partBytes: number,
+  ) {
     this.partBytes = partBytes;
+    this.#ranges = ranges;
     this.#sdk = sdk;
     this.#client = client;
     this.#store = store;
@@ -103,9 +111,12 @@ class S3Store implements ObjectStore {
     });
     try {
       const { Body, ContentLength } = await this.#client.send(command, { abortSignal: signal });
-      if (ContentLength !== undefined && ContentLength !== to - from)
+      const body = Body as Readable;
+      if (ContentLength !== undefined && ContentLength !== to - from) {
+        body.destroy();
         throw unreachableStore(this.#store.name, `it sent ${ContentLength} bytes of a range of ${to - from}`);
-      yield* bodyBatches(Body as Readable);
+      }
+      yield* body instanceof RangeBody ? body.batches() : bodyBatches(body);
     } catch (error) {
       throw this.#problem(error, object.key, signal);
     }
@@ -182,6 +193,7 @@ class S3Store implements ObjectStore {
   }
 
   close(): void {
+    this.#ranges.close();
     this.#client.destroy();
   }
 
