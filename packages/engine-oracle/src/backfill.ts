@@ -29,7 +29,7 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
 function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, Nomination> {
   const { state } = world;
   const runMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
-  const lastsMs = runMs + plannedStagingMs(world, workload.spec);
+  const lastsMs = runMs + plannedStagingMs(world, workload.spec, workload.given);
   const places = new Map(state.nominations);
   for (const [index, { workloadId, placement, startMs }] of reservationsOf(world).entries()) {
     const mayEndBefore = reservesStarts(state) && startMs >= nowMs + lastsMs;

@@ -47,6 +47,21 @@ it.each(Object.entries(cases))("waits while no executor makes its transfers: %s"
   expect(started()).toContain("w1");
 });
 
+it("starts work with inputs in a store when the store is read in place, or is removed", () => {
+  for (const stores of [[], [{ ...STORE, inPlace: true as const }]]) {
+    const drive = new Drive();
+    const lacks = seen(pool("H100").executor, { inputs: false });
+    drive.receive(lacks, applied({ sites: [site], pools: [pool("H100")], teams: [team("default")] }));
+    drive.receive({ kind: "storesSeen", stores: [STORE] });
+    drive.receive({ kind: "nodeSeen", node: node("n1", "H100") });
+    const inputs = { data: { inputs: ["s3://lake/text"] } };
+    drive.receive(command({ kind: "submitWorkload", spec: { ...spec("x"), ...inputs } }));
+    expect(drive.engine.state.attempts.size).toBe(0);
+    drive.receive({ kind: "storesSeen", stores });
+    expect(drive.engine.state.attempts.size).toBe(1);
+  }
+});
+
 it("starts as earlier builds did under an executor that states nothing", () => {
   const drive = new Drive();
   drive.receive(

@@ -46,7 +46,7 @@ function engineOfTwoSites() {
       caches: [{ nodeId: nodeId(to), inputs: [{ uri: "s3://lake/corpus", digest: null, mib: 1_024 }] }],
     });
   const planned = (at: string | null): number =>
-    plannedStagingMs(worldOf(engine), reader, at === null ? null : [nodeId(at)]);
+    plannedStagingMs(worldOf(engine), reader, undefined, at === null ? null : [nodeId(at)]);
   return { engine, moved, cached, planned };
 }
 
@@ -68,7 +68,7 @@ it("plans for no site at which the work cannot run", () => {
   cached("n1");
   for (let count = 0; count < 12; count++) moved("n2", 60_000);
   expect(planned(null)).toBe(65_000);
-  expect(plannedStagingMs(worldOf(engine), { ...reader, acceleratorTypes: ["A100"] })).toBe(0);
+  expect(plannedStagingMs(worldOf(engine), { ...reader, acceleratorTypes: ["A100"] }, undefined)).toBe(0);
 });
 
 it("learns nothing from transfers that failed, were resumed, or are shorter than a part", () => {

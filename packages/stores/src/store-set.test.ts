@@ -261,6 +261,31 @@ describe("the cache", () => {
     expect((await later.report()).items.map(({ uri }) => uri).toSorted()).toEqual(["s3://lake/b", "s3://lake/d"]);
   });
 
+  it("checks after a restart of the machine what was not on the disk yet", async () => {
+    const bytes = new Map(["kept", "lost", "unknown"].map((name) => [name, randomBytes(1000)]));
+    const digestOf = (name: string): { digest?: string } =>
+      name === "unknown" ? {} : { digest: sha(bytes.get(name) ?? Buffer.alloc(0)) };
+    const recordOf = (at: string): string => path.join(path.dirname(at), "entry.json");
+    for (const [name, data] of bytes) {
+      server.objects.set(name, data);
+      const at = await obtain(`s3://lake/${name}`, digestOf(name));
+      // The bytes are synced soon after the work has them.
+      await expect.poll(() => readFileSync(recordOf(at), "utf8")).not.toContain("unsynced");
+      const record = JSON.parse(readFileSync(recordOf(at), "utf8")) as object;
+      writeFileSync(recordOf(at), JSON.stringify({ ...record, unsynced: "boot" }));
+      if (name !== "lost") continue;
+      chmodSync(at, 0o644);
+      writeFileSync(at, Buffer.alloc(1000));
+    }
+    server.requests.length = 0;
+    for (let start = 0; start < 2; start++) {
+      const from = openCache(1 << 30, "next boot");
+      for (const [name, data] of bytes)
+        expect(readFileSync(await obtain(`s3://lake/${name}`, { ...digestOf(name), from })).equals(data)).toBe(true);
+    }
+    expect([...bytes.keys()].map((name) => server.readsOf(name))).toEqual([0, 1, 1]);
+  });
+
   it("serves the surviving bytes after a restart, and not those that were changed", async () => {
     put("a");
     put("b");

@@ -26,15 +26,16 @@ export function artifactLineage(
   root: ArtifactVersion,
   { direction, depth = DEPTH_MAX, readable }: Asked,
 ): ArtifactLineage {
-  const { edges, up, down } = registryOf(state);
+  const edges = edgesOf(state);
   const isSeen = (id: string): boolean => {
     const team = nameOfId(id)?.team ?? teamOfWork(state, id);
     return team === null || isReadable(readable, team);
   };
   const depths = new Map<string, number>([[root.id, 0]]);
   let truncated = false;
-  for (const [way, neighbours] of [["up", up] as const, ["down", down] as const]) {
+  for (const way of ["up", "down"] as const) {
     if (direction !== "both" && direction !== way) continue;
+    const neighbours = neighboursIn(edges, way);
     const visible = (id: string): readonly string[] => (isSeen(id) ? (neighbours.get(id) ?? []).filter(isSeen) : []);
     const walk = walkNeighbours(root.id, visible, { depthMax: depth, nodesMax: NODES_MAX });
     // A depth that the reader states cuts the walk too, but leaves nothing out.
@@ -49,27 +50,6 @@ export function artifactLineage(
 }
 
 type Neighbours = ReadonlyMap<string, readonly string[]>;
-
-interface Registry {
-  readonly sequence: number;
-  readonly edges: readonly Edge[];
-  /** Nodes from which each node was made, and those that were made from it. */
-  readonly up: Neighbours;
-  readonly down: Neighbours;
-}
-
-/** Kept until the next event: the page of a version asks for its lineage several times. */
-const registries = new WeakMap<ReadonlyState, Registry>();
-
-function registryOf(state: ReadonlyState): Registry {
-  const { sequence } = state;
-  const known = registries.get(state);
-  if (known?.sequence === sequence) return known;
-  const edges = edgesOf(state);
-  const registry = { sequence, edges, up: neighboursIn(edges, "up"), down: neighboursIn(edges, "down") };
-  registries.set(state, registry);
-  return registry;
-}
 
 /** Neighbours of each node, in the order of the edges. */
 function neighboursIn(edges: readonly Edge[], way: "up" | "down"): Neighbours {

@@ -274,8 +274,8 @@ function transfersSentence({
   const what = direction === "in" ? "bring inputs from stores" : "upload what work produces";
   if (pools.length === 0)
     return direction === "in"
-      ? `Inputs: no pool brings inputs from stores. Name inputs by paths that the nodes have, or state inputs: own for an executor whose work reads stores itself.`
-      : `Uploads: no pool uploads what work produces. Submit it without data.store and checkpoint.store, and register what it writes.`;
+      ? `Inputs: no pool brings inputs from stores. Name inputs by paths that the nodes have, or state readsStores: true for an executor whose work reads stores itself.`
+      : `Uploads: no pool uploads what work produces. Submit it without data.store and checkpoint.store, or state leavesOutputs: true for an executor.`;
   return `${direction === "in" ? "Inputs" : "Uploads"}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that ${what} (${pools.join(", ")}).`;
 }
 

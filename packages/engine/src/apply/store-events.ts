@@ -3,7 +3,8 @@ import { LINK_READINGS_KEPT, READING_BYTES_MIN, STORE_LINKS_KEPT } from "@headro
 import type { EventOf, Store, StoreLink } from "@headroom/model";
 import type { WritableWorld } from "./writable.ts";
 
-export function changeStores({ state, queue }: WritableWorld, { changed, removed }: EventOf<"storesChanged">): void {
+export function changeStores(world: WritableWorld, { changed, removed }: EventOf<"storesChanged">): void {
+  const { state, queue } = world;
   for (const name of removed) state.stores.delete(name);
   for (const spec of changed) {
     const known = state.stores.get(spec.name);
@@ -12,6 +13,15 @@ export function changeStores({ state, queue }: WritableWorld, { changed, removed
     state.stores.set(spec.name, { ...spec, links: isSame ? known.links : [] });
   }
   // Transfers may take another time, so requests that protected starts blocked may fit now.
+  queue.markDirty();
+  wakeForPlaces(world);
+}
+
+/** Where the bytes of inputs are decides which executors can run work (`placement/filters/transfers.ts`), once some bring no inputs. */
+export function wakeForPlaces({ state, capacity, queue }: WritableWorld): void {
+  const isSomeUnable = [...state.executors.values()].some(({ capabilities }) => capabilities.inputs === false);
+  if (!isSomeUnable) return;
+  capacity.nodesChanged();
   queue.markDirty();
 }
 

@@ -7,6 +7,7 @@ import type {
   TeamName,
   Attempt,
   GangSpec,
+  ProducedArtifact,
   WorkerAllocation,
   Workload,
   WorkloadSpec,
@@ -30,6 +31,8 @@ export class PlacementRequest {
   /** The user who submitted the workload. If several workloads have equal requests, the user of one of them. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
+  /** Versions that the workload has from work for which it waited. Its transfers are theirs, not those of the newest versions. */
+  readonly given: readonly ProducedArtifact[] | undefined;
   /** The gang of the workload. If the request is for a single task group, this group in the form of a gang. */
   readonly gang: GangSpec;
   /**
@@ -75,6 +78,7 @@ export class PlacementRequest {
     this.team = fields.team;
     this.actor = fields.actor;
     this.spec = fields.spec;
+    this.given = fields.given;
     this.gang = fields.gang;
     this.acceleratorTypes = fields.acceleratorTypes;
     this.workers = fields.workers;
@@ -97,7 +101,7 @@ export class PlacementRequest {
   }
 
   static of(
-    { spec, actor, lostWorkers = 0 }: Pick<Workload, "spec" | "actor" | "lostWorkers">,
+    { spec, actor, lostWorkers = 0, given }: Pick<Workload, "spec" | "actor" | "lostWorkers" | "given">,
     { rules, growth = 0, grows = null, holds = null, group = null }: RequestOptions,
   ): PlacementRequest {
     const { gang, team } = spec;
@@ -106,6 +110,7 @@ export class PlacementRequest {
       team,
       actor,
       spec,
+      given,
       gang,
       acceleratorTypes: acceptedTypes(spec),
       workers: holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(gang)),

@@ -106,13 +106,15 @@ function transferTo(world: TransferWorld, work: TransferWork, to: Target): Expec
 export function plannedStagingMs(
   world: TransferWorld,
   spec: WorkloadSpec,
+  given: TransferWork["given"],
   nodes: readonly NodeId[] | null = null,
 ): number {
   const { inputs = [] } = spec.data ?? {};
   if (inputs.length === 0 || world.state.stores.size === 0) return 0;
   const sites = nodes === null ? sitesOf(world, spec) : [siteOf(world, nodes[0])];
   let mostMs = 0;
-  for (const site of sites) mostMs = Math.max(mostMs, transferTo(world, spec, { nodes, site })?.times?.p90Ms ?? 0);
+  const work = { team: spec.team, data: spec.data, given };
+  for (const site of sites) mostMs = Math.max(mostMs, transferTo(world, work, { nodes, site })?.times?.p90Ms ?? 0);
   return roundedUpMs(mostMs);
 }
 

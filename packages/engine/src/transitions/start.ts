@@ -62,9 +62,9 @@ export function recordPlace(
   const prediction = predictedRun(rules, state.runTimes, workloadOf(world, workloadId));
   const predicted = prediction === null ? placed : { ...placed, prediction };
   const launched = launchAtMs === null ? predicted : { ...predicted, launchAtMs };
-  const { spec } = workloadOf(world, workloadId);
+  const { spec, given } = workloadOf(world, workloadId);
   const nodes = workers.map(({ node }) => node);
-  const stagingMs = plannedStagingMs(world, spec, nodes);
+  const stagingMs = plannedStagingMs(world, spec, given, nodes);
   const staged = stagingMs === 0 ? launched : { ...launched, stagingMs };
   const revisionNumber = revisionToPlace(world, workloadOf(world, workloadId));
   batch.emit(revisionNumber === 1 ? staged : { ...staged, revisionNumber });

@@ -105,7 +105,7 @@ class KubernetesExecutor implements Executor {
       logs: true,
       images: true,
       inputs: settings.readsStores,
-      uploads: false,
+      uploads: settings.leavesOutputs,
       ...(mapsSubmitters(settings) ? { submitters: true } : {}),
     };
     const onProblem = (message: string): void => this.#problem(message);

@@ -141,6 +141,10 @@ export const kubernetesSettings = z.strictObject({
     description:
       "Whether pods read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: work with such inputs runs in other pools.",
   }),
+  leavesOutputs: z.boolean().default(false).meta({
+    description:
+      "Whether work with `data.store` or `checkpoint.store` runs here although nothing is uploaded: artifacts stay where it writes them. False: it runs in other pools.",
+  }),
   requestTimeoutMs: milliseconds(100, 300_000, 15_000, "Time limit of a request, in ms."),
   watchMs: milliseconds(1_000, 600_000, 240_000, "Time in ms after which a watch is opened again."),
   startTimeoutMs: milliseconds(

@@ -60,7 +60,11 @@ const fields = z.strictObject({
     .meta({ description: "Time limit of jobs whose workload has no walltime. Default: that of the partition." }),
   readsStores: z.boolean().default(false).meta({
     description:
-      "Whether jobs read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: with `userRule: sameName` or `table`, work with such inputs runs in other pools.",
+      "Whether jobs read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: unless `userRule` is `controlPlane`, work with such inputs runs in other pools.",
+  }),
+  leavesOutputs: z.boolean().default(false).meta({
+    description:
+      "Whether work with `data.store` or `checkpoint.store` runs here although nothing is uploaded: artifacts stay where it writes them. False: it runs in other pools.",
   }),
   passDrains: z.boolean().default(false).meta({
     description:

@@ -113,6 +113,7 @@ class SlurmExecutor implements Executor {
     this.id = options.id;
     const { settings, stateDir } = options;
     const isForSubmitters = settings.userRule === "sameName" || settings.userRule === "table";
+    const runsAsOthers = settings.userRule !== "controlPlane";
     this.capabilities = {
       checkpointOnRequest: true,
       resize: false,
@@ -120,8 +121,8 @@ class SlurmExecutor implements Executor {
       logs: true,
       images: false,
       // Jobs of other users cannot read the cache of the control plane.
-      inputs: settings.readsStores || !isForSubmitters,
-      uploads: false,
+      inputs: settings.readsStores || !runsAsOthers,
+      uploads: settings.leavesOutputs,
       ...(isForSubmitters ? { submitters: true } : {}),
     };
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
@@ -129,7 +130,7 @@ class SlurmExecutor implements Executor {
     this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
     // Jobs of other users could not read the cache, so they get paths and URIs as they are.
-    this.#cache = this.capabilities.submitters === true ? null : sharedCache(options);
+    this.#cache = runsAsOthers ? null : sharedCache(options);
     this.#staging =
       this.#cache === null || options.stores === undefined
         ? null

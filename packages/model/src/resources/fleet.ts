@@ -30,7 +30,7 @@ export interface ExecutorCapabilities {
   readonly images?: boolean;
   /** Brings inputs from declared stores before workers start, or they read stores themselves. Absent: an earlier build registered it. */
   readonly inputs?: boolean;
-  /** Uploads artifacts and checkpoints to stores. Absent: an earlier build registered it. */
+  /** Uploads artifacts and checkpoints to stores, or leaves them by the choice of the operator. Absent: an earlier build registered it. */
   readonly uploads?: boolean;
   /** Runs work with the rights of its submitter, by a rule. Absent: with the rights of the control plane, whoever submitted it. */
   readonly submitters?: boolean;

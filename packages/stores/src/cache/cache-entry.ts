@@ -1,8 +1,9 @@
 /** One entry of a node's cache on disk: the content and a record beside it. */
 import { createHash } from "node:crypto";
+import { renameSync, writeFileSync } from "node:fs";
 import { chmod, lstat, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { contentDigest, OperationalError } from "@headroom/platform";
+import { contentDigest, OperationalError, syncPath } from "@headroom/platform";
 import { z } from "zod";
 import { CONTENT } from "../transfers/download.ts";
 
@@ -14,6 +15,8 @@ const entryRecord = z.strictObject({
   /** Sizes, times and inodes of the files: they change with every change of the bytes, and cost no reading. */
   fingerprint: z.string(),
   stagedAtMs: z.int(),
+  /** Boot of the machine in which the bytes were written, while they may not be on the disk. Absent: they are. */
+  unsynced: z.string().optional(),
 });
 
 export type EntryRecord = z.output<typeof entryRecord>;
@@ -22,14 +25,40 @@ const RECORD = "entry.json";
 
 export const contentOf = (dir: string): string => path.join(dir, CONTENT);
 
-/** Makes the draft read-only and writes its record. The bytes are on the disk before the record is. */
-export async function sealDraft(dir: string, entry: Omit<EntryRecord, "fingerprint">): Promise<EntryRecord> {
+/** Makes the draft read-only and writes its record. Work does not wait until the bytes are on the disk: `syncEntry` follows. */
+export async function sealDraft(
+  dir: string,
+  entry: Omit<EntryRecord, "fingerprint"> & { readonly unsynced: string },
+): Promise<EntryRecord> {
   await sealTree(contentOf(dir));
   const record = { ...entry, fingerprint: await fingerprintOf(contentOf(dir)) };
   await rm(path.join(dir, "plan.json"), { force: true });
   await rm(path.join(dir, "parts"), { force: true });
-  await writeFile(path.join(dir, RECORD), JSON.stringify(record), { flush: true, mode: 0o600 });
+  await writeFile(path.join(dir, RECORD), JSON.stringify(record), { mode: 0o600 });
   return record;
+}
+
+/** Writes the bytes of an entry to the disk, and then the record without its mark, unless the entry is gone by then. */
+export async function syncEntry(dir: string, isStillThere: () => boolean): Promise<void> {
+  await syncTree(contentOf(dir));
+  const record = await readEntry(dir);
+  if (record === null || !isStillThere()) return;
+  const { unsynced: _, ...synced } = record;
+  const draft = path.join(dir, `${RECORD}.new`);
+  writeFileSync(draft, JSON.stringify(synced), { mode: 0o600, flush: true });
+  renameSync(draft, path.join(dir, RECORD));
+  syncPath(dir);
+}
+
+/**
+ * The record as a process of this boot uses it; `null`: the machine went down before the bytes were on the disk, and nothing tells
+ * whether they are those that were read.
+ */
+export function recordInBoot(record: EntryRecord, bootId: string): EntryRecord | null {
+  const { unsynced, ...synced } = record;
+  if (unsynced === undefined || unsynced === bootId) return record;
+  // Without a fingerprint, the first use compares the digest.
+  return record.digest === null ? null : { ...synced, fingerprint: "" };
 }
 
 /** The record of an entry; `null`: it is missing or damaged. */
@@ -42,20 +71,19 @@ export async function readEntry(dir: string): Promise<EntryRecord | null> {
   }
 }
 
-/** Whether the content is still what was staged. Without a digest, changed times count as changed bytes. */
-export async function isIntact(dir: string, record: EntryRecord, signal: AbortSignal): Promise<boolean> {
+/** The record if the content is still what was staged, else `null`. Without a digest, changed times count as changed bytes. */
+export async function intactRecord(dir: string, record: EntryRecord, signal: AbortSignal): Promise<EntryRecord | null> {
   const now = await fingerprintOf(contentOf(dir)).catch(() => null);
-  if (now === record.fingerprint) return true;
-  if (now === null || record.digest === null) return false;
+  if (now === record.fingerprint) return record;
+  if (now === null || record.digest === null) return null;
   // A restored backup has the bytes with other inodes.
   const found = await contentDigest(contentOf(dir), signal).catch(() => null);
   signal.throwIfAborted();
-  if (found?.digest !== record.digest) return false;
-  await writeFile(path.join(dir, RECORD), JSON.stringify({ ...record, fingerprint: now }), {
-    flush: true,
-    mode: 0o600,
-  });
-  return true;
+  if (found?.digest !== record.digest) return null;
+  const { uri, digest, bytes, stagedAtMs, unsynced } = record;
+  const renewed = { uri, digest, bytes, fingerprint: now, stagedAtMs, ...(unsynced === undefined ? {} : { unsynced }) };
+  await writeFile(path.join(dir, RECORD), JSON.stringify(renewed), { flush: true, mode: 0o600 });
+  return renewed;
 }
 
 /** Throws if the bytes of the draft are not those of the version. */
@@ -71,6 +99,11 @@ async function sealTree(target: string): Promise<void> {
   const stat = await lstat(target);
   if (stat.isDirectory()) for (const name of await readdir(target)) await sealTree(path.join(target, name));
   await chmod(target, stat.isDirectory() ? 0o500 : 0o400);
+}
+
+async function syncTree(target: string): Promise<void> {
+  const stat = await lstat(target);
+  if (stat.isDirectory()) for (const name of await readdir(target)) await syncTree(path.join(target, name));
   const file = await open(target, "r");
   try {
     await file.sync();

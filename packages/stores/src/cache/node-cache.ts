@@ -13,7 +13,17 @@ import { download, draftFiles } from "../transfers/download.ts";
 import type { FairTurns } from "../transfers/fair-turns.ts";
 import { findContent } from "../transfers/found-content.ts";
 import type { ContentPlace, FoundContent } from "../transfers/found-content.ts";
-import { bytesOnDisk, checkDigest, contentOf, isIntact, readEntry, removeTree, sealDraft } from "./cache-entry.ts";
+import {
+  bytesOnDisk,
+  checkDigest,
+  contentOf,
+  intactRecord,
+  readEntry,
+  recordInBoot,
+  removeTree,
+  sealDraft,
+  syncEntry,
+} from "./cache-entry.ts";
 import type { EntryRecord } from "./cache-entry.ts";
 import { SentBytes } from "./sent-bytes.ts";
 import { Leases } from "./leases.ts";
@@ -94,6 +104,7 @@ export class NodeCache {
   readonly #options: CacheOptions;
   readonly #items = new Map<string, CachedItem>();
   #isClosing = false;
+  #synced: Promise<void> = Promise.resolve();
   readonly #flights = new Map<string, Flight>();
   /** Bytes of downloads in progress, which the cache must be able to take in. */
   readonly #reserved = new Map<string, number>();
@@ -158,9 +169,10 @@ export class NodeCache {
     const ending = [...this.#flights.values()];
     for (const { stop } of ending)
       stop.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
+    const ended = this.#digestThread.close();
     if (ending.length > 0) await Promise.allSettled(ending.map(({ result }) => result));
     this.#unlock();
-    await this.#digestThread.close();
+    await ended;
   }
 
   /** A folder that cannot be opened may be mounted later. */
@@ -180,9 +192,15 @@ export class NodeCache {
     for (const key of await readdir(this.#entries)) {
       if (!KEY.test(key)) continue;
       const dir = this.#entry(key);
-      const record = await readEntry(dir);
-      if (record === null) await removeTree(dir);
-      else this.#items.set(key, { ...record, usedAtMs: Math.trunc((await stat(dir)).mtimeMs) });
+      const read = await readEntry(dir);
+      const record = read === null ? null : recordInBoot(read, this.#options.bootId);
+      if (record === null) {
+        await removeTree(dir);
+        continue;
+      }
+      const item = { ...record, usedAtMs: Math.trunc((await stat(dir)).mtimeMs) };
+      this.#items.set(key, item);
+      if (record.unsynced !== undefined) this.#syncLater(key, item);
     }
     this.onChange();
   }
@@ -292,7 +310,9 @@ export class NodeCache {
     const dir = this.#entry(key);
     const item = this.#items.get(key);
     if (item !== undefined) {
-      if (await isIntact(dir, item, signal)) return this.#use(key, item);
+      const intact = await intactRecord(dir, item, signal);
+      if (intact === item) return this.#use(key, item);
+      if (intact !== null) return this.#use(key, { ...intact, usedAtMs: item.usedAtMs });
       this.#items.delete(key);
       await removeTree(dir);
     }
@@ -309,14 +329,39 @@ export class NodeCache {
     await sent.open();
     await this.#download(draft, wanted, found, { signal, onBytes, sent });
     await sent.forget();
-    const record = await sealDraft(draft.dir, { uri, digest, bytes: found.bytes, stagedAtMs: Date.now() });
+    const about = { uri, digest, bytes: found.bytes, stagedAtMs: Date.now(), unsynced: this.#options.bootId };
+    const record = await sealDraft(draft.dir, about);
     await removeTree(dir);
     await rename(draft.dir, dir);
-    syncPath(this.#entries);
-    const at = await this.#use(key, { ...record, usedAtMs: record.stagedAtMs });
+    const staged = { ...record, usedAtMs: record.stagedAtMs };
+    const at = await this.#use(key, staged);
+    this.#syncLater(key, staged);
     // Also for the entries that were evicted for it.
     this.onChange();
     return at;
+  }
+
+  /** One after another, while work already uses the bytes. An entry that is not synced is checked after a restart of the machine. */
+  #syncLater(key: string, item: CachedItem): void {
+    const isStillThere = (): boolean => !this.#isClosing && this.#items.get(key) === item;
+    this.#synced = this.#synced
+      .then(async () => {
+        if (!isStillThere()) return;
+        await syncEntry(this.#entry(key), isStillThere);
+        if (isStillThere()) syncPath(this.#entries);
+      })
+      .catch((error: unknown) => this.#unsaved(key, item, error));
+  }
+
+  /** The disk refused the bytes, and readers could get others once the memory of the machine drops them: nobody else gets them. */
+  #unsaved(key: string, item: CachedItem, error: unknown): void {
+    const { code } = error as NodeJS.ErrnoException;
+    if (this.#isClosing || code === "ENOENT" || this.#items.get(key) !== item) return;
+    this.#items.delete(key);
+    process.emitWarning(
+      `${item.uri} could not be written to the disk (${code ?? String(error)}) in ${this.#options.dir}. Work that uses it now may read wrong bytes; the next start reads it again. Check the disk.`,
+    );
+    this.onChange();
   }
 
   /** Rejects if the bytes are not those of the version. */
@@ -333,8 +378,8 @@ export class NodeCache {
       await download({ store, turns, holder: onBytes, uri, parallel, signal, digests, ...watch }, found, draft);
       if (digests === null) return;
       try {
-        if (digest === null) await checkBlobs(digests, found, uri);
-        else checkDigest(await digests.digest(), { uri, digest });
+        if (digest === null) await checkBlobs(digests, found, { uri, signal });
+        else checkDigest(await digests.digest(signal), { uri, digest });
       } catch (error) {
         // The next attempt must not go on with these bytes.
         if (!signal.aborted) await removeTree(draft.dir);

@@ -27,14 +27,15 @@ export interface RangeTimeouts {
 /** A body that is read in batches. As a stream it is empty. */
 export class RangeBody extends Readable {
   readonly #connection: RangeConnection;
-  readonly #done: (connection: RangeConnection) => void;
+  /** Called once; true: the whole body was taken. */
+  #release: (isWhole: boolean) => void;
   #left: number;
 
-  constructor(connection: RangeConnection, bytes: number, done: (connection: RangeConnection) => void) {
+  constructor(connection: RangeConnection, bytes: number, release: (isWhole: boolean) => void) {
     super({ read: () => {} });
     this.#connection = connection;
     this.#left = bytes;
-    this.#done = done;
+    this.#release = release;
   }
 
   async *batches(): AsyncGenerator<readonly Uint8Array[]> {
@@ -44,14 +45,14 @@ export class RangeBody extends Readable {
         this.#left -= pieces.reduce((sum, { length }) => sum + length, 0);
         yield pieces;
       }
-      this.#done(this.#connection);
     } finally {
       this.destroy();
     }
   }
 
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (this.#left > 0) this.#connection.destroy(error ?? undefined);
+  override _destroy(_error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#release(this.#left === 0);
+    this.#release = () => {};
     callback(null);
   }
 }
@@ -101,12 +102,13 @@ export class RangeHandler {
     }
     const end = (): void => connection.destroy(signal?.reason as Error | undefined);
     signal?.addEventListener("abort", end, { once: true });
-    const done = (): void => {
+    const release = (isWhole: boolean): void => {
       signal?.removeEventListener("abort", end);
-      if (head.headers["connection"]?.toLowerCase() === "close" || !connection.rest(IDLE_MS)) connection.destroy();
-      else this.#idle.set(key, [...(this.#idle.get(key) ?? []).filter(({ isOpen }) => isOpen), connection]);
+      const isKept = isWhole && head.headers["connection"]?.toLowerCase() !== "close" && connection.rest(IDLE_MS);
+      if (isKept) this.#idle.set(key, [...(this.#idle.get(key) ?? []).filter(({ isOpen }) => isOpen), connection]);
+      else connection.destroy();
     };
-    const body = new RangeBody(connection, head.bytes, done);
+    const body = new RangeBody(connection, head.bytes, release);
     if (head.status < 300) return { response: responseOf(head, body) };
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -125,16 +127,18 @@ export class RangeHandler {
     text: string,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly connection: RangeConnection; readonly head: RangeHead | null }> {
-    for (let idle = this.#idle.get(key)?.pop(); idle !== undefined; idle = this.#idle.get(key)?.pop()) {
-      if (!idle.isOpen) continue;
-      const connection = idle;
+    const open = (this.#idle.get(key) ?? []).filter(({ isOpen }) => isOpen);
+    const idle = open.pop();
+    this.#idle.set(key, open);
+    if (idle !== undefined)
       try {
-        return { connection, head: await requestOn(connection, text, signal) };
-      } catch {
-        connection.destroy();
+        return { connection: idle, head: await requestOn(idle, text, signal) };
+      } catch (error) {
+        idle.destroy();
         signal?.throwIfAborted();
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== "ECONNRESET" && code !== "EPIPE") throw error;
       }
-    }
     const connection = await RangeConnection.open(target);
     try {
       return { connection, head: await requestOn(connection, text, signal) };

@@ -18,6 +18,7 @@ afterEach(async () => {
 });
 
 const PART = 1_000_000;
+const { signal } = new AbortController();
 
 it("gives the digest of a directory whose parts arrive in any order, before the bytes beside them", async () => {
   const bytes = new Map([
@@ -44,13 +45,13 @@ it("gives the digest of a directory whose parts arrive in any order, before the 
       digests.arrived(number, part, end);
     }
   }
-  expect(await digests.digest()).toBe((await contentDigest(dir)).digest);
+  expect(await digests.digest(signal)).toBe((await contentDigest(dir)).digest);
   const hexes = files.map(({ name }) =>
     createHash("sha256")
       .update(bytes.get(name) ?? "")
       .digest("hex"),
   );
-  expect((await digests.files()).map(({ hex }) => hex)).toEqual(hexes);
+  expect((await digests.files(signal)).map(({ hex }) => hex)).toEqual(hexes);
 });
 
 it("fails if a file is not what arrived, and the next transfer is not disturbed", async () => {
@@ -60,11 +61,11 @@ it("fails if a file is not what arrived, and the next transfer is not disturbed"
     truncateSync(file.path, size);
     const digests = thread.begin([file], PART);
     digests.arrived(0, 0, 10);
-    await expect(digests.digest()).rejects.toThrow("changed while it was read");
+    await expect(digests.digest(signal)).rejects.toThrow("changed while it was read");
     digests.end();
   }
   writeFileSync(file.path, "0123456789");
   const digests = thread.begin([file], PART);
   digests.arrived(0, 0, 10);
-  expect(await digests.digest()).toBe((await contentDigest(file.path)).digest);
+  expect(await digests.digest(signal)).toBe((await contentDigest(file.path)).digest);
 });

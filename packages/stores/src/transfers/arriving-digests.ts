@@ -34,6 +34,8 @@ type Thread = ThreadCalls<DigestRequest, DigestAnswer>;
 
 /** Bytes that arrive before the thread is called again. */
 const STEP_BYTES = 4 * 1024 * 1024;
+/** Most bytes of one call, so that a resumed transfer does not keep the others waiting. */
+const CALL_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The thread of a cache or of a pull. It starts with the first transfer that has a digest to compare. */
 export class DigestThread {
@@ -66,8 +68,11 @@ interface FileProgress {
   readonly positions: number[];
   /** The first part that is not complete. */
   part: number;
+  /** Up to where the file has its bytes. */
+  ready: number;
   /** Up to where the thread was called. */
   sent: number;
+  isCalled: boolean;
   hex: string | null;
 }
 
@@ -79,6 +84,7 @@ export class ArrivingDigests {
   readonly #progress = new Map<number, FileProgress>();
   readonly #calls = new Set<Promise<void>>();
   #problem: string | null = null;
+  #isEnded = false;
 
   constructor(
     thread: Thread,
@@ -95,17 +101,29 @@ export class ArrivingDigests {
   arrived(file: number, part: number, position: number): void {
     const bytes = this.#files[file]?.bytes ?? 0;
     const progress = this.#of(file);
-    if (progress.sent === bytes) return;
+    if (progress.ready === bytes) return;
     progress.positions[part] = position;
     while (progress.positions[progress.part] === (progress.part + 1) * this.#partBytes) progress.part += 1;
     const to = progress.positions[progress.part] ?? progress.part * this.#partBytes;
-    if (to - progress.sent >= STEP_BYTES || to === bytes) this.#send(file, progress, to);
+    progress.ready = to;
+    if (to - progress.sent >= STEP_BYTES || to === bytes) this.#send(file, progress);
   }
 
-  /** The digests of all files, which must have arrived. */
-  async files(): Promise<readonly { readonly name: string; readonly hex: string; readonly bytes: number }[]> {
-    for (const [file, { bytes }] of this.#files.entries()) if (bytes === 0) this.#send(file, this.#of(file), 0);
-    while (this.#calls.size > 0) await Promise.all(this.#calls);
+  /** The digests of all files, which must have arrived. Rejects at the signal. */
+  async files(
+    signal: AbortSignal,
+  ): Promise<readonly { readonly name: string; readonly hex: string; readonly bytes: number }[]> {
+    for (const [file, { bytes }] of this.#files.entries()) if (bytes === 0) this.#send(file, this.#of(file));
+    const aborted = Promise.withResolvers<never>();
+    aborted.promise.catch(() => {});
+    const abort = (): void => aborted.reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      while (this.#calls.size > 0 && !signal.aborted) await Promise.race([Promise.all(this.#calls), aborted.promise]);
+      signal.throwIfAborted();
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
     if (this.#problem !== null)
       throw new OperationalError("unreadableContent", `The digest could not be computed: ${this.#problem}.`, {
         retryable: true,
@@ -118,27 +136,32 @@ export class ArrivingDigests {
   }
 
   /** The digest of the content, as `contentDigest` computes it. */
-  async digest(): Promise<string> {
-    const files = await this.files();
+  async digest(signal: AbortSignal): Promise<string> {
+    const files = await this.files(signal);
     return digestOfFiles(files.toSorted((left, right) => comparePaths(left.name, right.name))).digest;
   }
 
   /** Closes the files. */
   end(): void {
+    this.#isEnded = true;
     this.#thread.call({ kind: "end", transfer: this.#transfer }).catch(() => {});
   }
 
   #of(file: number): FileProgress {
     const known = this.#progress.get(file);
     if (known !== undefined) return known;
-    const fresh: FileProgress = { positions: [], part: 0, sent: 0, hex: null };
+    const fresh: FileProgress = { positions: [], part: 0, ready: 0, sent: 0, isCalled: false, hex: null };
     this.#progress.set(file, fresh);
     return fresh;
   }
 
-  #send(file: number, progress: FileProgress, to: number): void {
+  /** One call of a file at a time; the answer is followed by the next one. */
+  #send(file: number, progress: FileProgress): void {
+    if (progress.isCalled || this.#problem !== null) return;
     const { path, bytes } = this.#files[file] as ArrivingFile;
+    const to = Math.min(progress.ready, progress.sent + CALL_BYTES_MAX);
     progress.sent = to;
+    progress.isCalled = true;
     const call = this.#thread
       .call({ kind: "read", transfer: this.#transfer, file, path, to, bytes })
       .then(({ hex, problem }) => {
@@ -148,7 +171,12 @@ export class ArrivingDigests {
       .catch((error: unknown) => {
         this.#problem ??= error instanceof Error ? error.message : String(error);
       })
-      .finally(() => this.#calls.delete(call));
+      .finally(() => {
+        this.#calls.delete(call);
+        progress.isCalled = false;
+        const isRest = progress.ready === bytes && progress.sent < bytes;
+        if (!this.#isEnded && (isRest || progress.ready - progress.sent >= STEP_BYTES)) this.#send(file, progress);
+      });
     this.#calls.add(call);
   }
 }

@@ -4,8 +4,12 @@ import type { ArrivingDigests } from "./arriving-digests.ts";
 import type { FoundContent } from "./found-content.ts";
 
 /** Throws `wrongDigest` if a file has other bytes than its tag says. */
-export async function checkBlobs(digests: ArrivingDigests, { files }: FoundContent, uri: string): Promise<void> {
-  for (const [index, { name, hex }] of (await digests.files()).entries())
+export async function checkBlobs(
+  digests: ArrivingDigests,
+  { files }: FoundContent,
+  { uri, signal }: { readonly uri: string; readonly signal: AbortSignal },
+): Promise<void> {
+  for (const [index, { name, hex }] of (await digests.files(signal)).entries())
     if (`sha256:${hex}` !== files[index]?.object.tag)
       throw new OperationalError(
         "wrongDigest",

@@ -82,13 +82,13 @@ async function downloadCompared(transfer: Transfer, found: FoundContent, dir: st
   try {
     await download({ ...transfer, digests }, found, { dir, bootId: BOOT });
     try {
-      await checkBlobs(digests, found, transfer.uri);
+      await checkBlobs(digests, found, { uri: transfer.uri, signal: transfer.signal });
     } catch (error) {
       // The next pull must not go on with these bytes.
       if (!transfer.signal.aborted) await rm(dir, { recursive: true, force: true });
       throw error;
     }
-    return await digests.digest();
+    return await digests.digest(transfer.signal);
   } finally {
     await thread.close();
   }

@@ -55,7 +55,7 @@ export const keepReservations = (world: World, list: readonly Reservation[]): vo
 
 /** Planned time in ms for which a start now holds its accelerators: the transfer of its inputs, and its run time. */
 export const heldMs = (world: World, { request }: Pick<QueueBucket, "request">): number =>
-  request.durationMs + (request.isGrowth ? 0 : plannedStagingMs(world, request.spec));
+  request.durationMs + (request.isGrowth ? 0 : plannedStagingMs(world, request.spec, request.given));
 
 /** Expected future capacity; recomputed after each start. */
 interface Forecast {

@@ -3,7 +3,11 @@ import type { Filter } from "./filter.ts";
 
 /** A preference for nodes that store most of the workload's input data sets (`inputsHeldMin`). */
 export const dataInputs: Filter = {
-  signature: ({ spec }) => spec.data?.inputs,
+  // Versions that work was given decide its transfers too (`transfers`, `runTime`).
+  signature: ({ spec: { data }, given }) =>
+    data?.inputs === undefined || given === undefined
+      ? data?.inputs
+      : [...data.inputs, ...given.map(({ name, version = "" }) => `${name} ${version}`)],
   basis: "work",
   appliesTo: (_world, { spec }) => spec.data?.inputs !== undefined,
   check: (world, { spec, inputsHeldMin }) => {

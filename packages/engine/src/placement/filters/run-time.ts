@@ -21,7 +21,8 @@ export const runTime: Filter = {
     const { rules, state } = inquiry.world;
     // Capacity that is held for ordered work is held against requests of every run time.
     const isForOrder = rules.backfill.protectedStarts === 0;
-    const expectedEndMs = inquiry.nowMs + request.durationMs + plannedStagingMs(inquiry.world, request.spec);
+    const expectedEndMs =
+      inquiry.nowMs + request.durationMs + plannedStagingMs(inquiry.world, request.spec, request.given);
     const start = inquiry.fits
       ? inquiry.protectedStartBefore(isForOrder ? Number.POSITIVE_INFINITY : expectedEndMs)
       : null;

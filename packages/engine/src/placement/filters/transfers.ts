@@ -1,6 +1,7 @@
 import { asksForUploads } from "@headroom/model";
-import type { WorkloadSpec } from "@headroom/model";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { mustBeBrought } from "../../cluster/transfers.ts";
+import type { TransferWork } from "../../cluster/transfers.ts";
 import type { World } from "../../cluster/world.ts";
 import { bringsInputs, uploads } from "../../state/executors.ts";
 import type { Filter } from "./filter.ts";
@@ -14,31 +15,38 @@ export const transfers: Filter = {
   // Inputs distinguish requests by the signature of `dataInputs`.
   signature: ({ spec }) => (asksForUploads(spec) ? true : undefined),
   basis: "fleet",
-  appliesTo: (world, { spec }) => isSomeUnable(world) && (asksForUploads(spec) || mustBeBrought(world, spec)),
-  check: (world, { spec }) => {
-    const names = new Set(poolsFor(world, spec));
+  appliesTo: (world, request) =>
+    isSomeUnable(world) && (asksForUploads(request.spec) || mustBeBrought(world, workOf(request))),
+  check: (world, request) => {
+    const names = new Set(poolsFor(world, request));
     return ({ node }) => names.has(node.pool);
   },
   wakeOn: [...quota.wakeOn, "executorRegistered", "storesChanged", "artifactRegistered", "artifactChanged"],
   explain: ({ world, request, couldEver, place, fitsFleet, placeableWorkers }) => {
     const { data, checkpointStore: _store, ...spec } = request.spec;
     const isUpload = asksForUploads(request.spec);
-    if (!isUpload && !mustBeBrought(world, request.spec)) return null;
+    if (!isUpload && !mustBeBrought(world, workOf(request))) return null;
     const { inputs: _inputs, store: _target, ...rest } = data ?? {};
     const free = request.with({ spec: data === undefined ? spec : { ...spec, data: rest } });
     const isNeverThere = !couldEver && fitsFleet(free);
     if (!isNeverThere && place(free) === null) return null;
     const { workers } = request;
-    const pools = poolsFor(world, request.spec);
+    const pools = poolsFor(world, request);
     const direction = isUpload ? "out" : "in";
     return { reasons: [{ kind: "transfers", direction, pools, workers, placeableWorkers: placeableWorkers() }] };
   },
 };
 
-function poolsFor(world: World, spec: WorkloadSpec): readonly string[] {
+const workOf = ({ spec: { team, data }, given }: Pick<PlacementRequest, "spec" | "given">): TransferWork => ({
+  team,
+  data,
+  given,
+});
+
+function poolsFor(world: World, request: PlacementRequest): readonly string[] {
   const { state } = world;
-  const isUpload = asksForUploads(spec);
-  const isInput = mustBeBrought(world, spec);
+  const isUpload = asksForUploads(request.spec);
+  const isInput = mustBeBrought(world, workOf(request));
   return [...state.pools.values()]
     .filter(({ executor }) => (!isUpload || uploads(state, executor)) && (!isInput || bringsInputs(state, executor)))
     .map(({ name }) => name);
