@@ -42,7 +42,10 @@ export const causeHours = z
     fromMs: instantMs,
     toMs: instantMs,
     group: causeGroup.nullable(),
-    items: z.array(causeLine).max(CAUSE_LINES_MAX).meta({ description: "Most allocated time first." }),
+    items: z
+      .array(causeLine)
+      .max(CAUSE_LINES_MAX)
+      .meta({ description: "Most allocated time first. The last of 2,000 is `(others)`: those that have no line." }),
     total: causeLine,
     unallocated: z.array(z.object({ reason: z.string(), ...amount })).meta({
       description:

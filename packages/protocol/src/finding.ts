@@ -23,10 +23,10 @@ const finding = z
     remedy: z.string().meta({ description: "The change in words." }),
     ground: groundMeasures,
     runbooks,
-    proposal: z
-      .object({ id: z.string(), phase: proposalPhase })
-      .nullable()
-      .meta({ description: "null: no proposal yet; at most 20 of them are open at a time." }),
+    proposal: z.object({ id: z.string(), phase: proposalPhase }).nullable().meta({
+      description:
+        "null: no proposal yet; at most 20 repairs, 8 changes of sizes and 8 pieces of advice are open at a time.",
+    }),
   })
   .meta({ id: "Finding" });
 

@@ -74,7 +74,7 @@ export { workloadList } from "./workload-list.ts";
 export { Story, type StoryLine } from "./workload-story.ts";
 export type { RankComparison } from "./telemetry/attempt-series.ts";
 export { performanceSentences } from "./telemetry/performance-text.ts";
-export { AttemptSeries, isTelemetrySignal, sampleOf } from "./telemetry/attempt-series.ts";
+export { AttemptSeries, isTelemetrySignal, ranksInPlace, sampleOf } from "./telemetry/attempt-series.ts";
 export type { MetricsRange, NewestReport, TelemetrySample } from "./telemetry/attempt-series.ts";
 export { rejectedLineTexts, rejectedLinesText } from "./telemetry/rejected-lines-text.ts";
 export { AcceleratorReadings, measuredAttempts, READINGS_FRESH_MS } from "./telemetry/accelerator-readings.ts";

@@ -1,6 +1,6 @@
 /** Costs in the demo: the same fold, prices and report as in the server, with the prices that the pools declare. */
 import type { Event } from "@headroom/model";
-import { causeHoursQuery, costsQuery, queryTexts } from "@headroom/protocol";
+import { CAUSE_LINES_MAX, causeHoursQuery, costsQuery, queryTexts } from "@headroom/protocol";
 import type { CauseHours, Costs, QueryFor } from "@headroom/protocol";
 import {
   CauseTotals,
@@ -49,7 +49,10 @@ export class DemoCosts {
     return {
       ...range,
       group,
-      ...causeAnswer(totals.hours((attemptId) => (isMeasured(attemptId) ? DEMO_SHARES : null))),
+      ...causeAnswer(
+        totals.hours((attemptId) => (isMeasured(attemptId) ? DEMO_SHARES : null)),
+        CAUSE_LINES_MAX,
+      ),
       attempts: attempts.length,
       measuredAttempts: attempts.filter(isMeasured).length,
       problems: [],

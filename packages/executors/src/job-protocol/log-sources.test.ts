@@ -51,4 +51,15 @@ describe("the directories of logs", () => {
     for (const files of [...all, ...all.slice(1), ...all.slice(0, 1)]) sources.sourceOf(files);
     expect([all[0]?.reads, all[64]?.reads]).toEqual([2, 1]);
   });
+
+  it("are kept of few ranks, and of the newest attempt in any case", () => {
+    const sources = new LogSources(7);
+    const all = ["w1.1", "w2.1", "w3.1"].map(launched);
+    for (const files of [...all, ...all.slice(1), ...all.slice(0, 1)]) sources.sourceOf(files);
+    expect(all.map(({ reads }) => reads)).toEqual([2, 1, 1]);
+    const small = new LogSources(1);
+    const files = launched("w4.1");
+    for (let time = 0; time < 3; time++) small.sourceOf(files);
+    expect(files.reads).toBe(1);
+  });
 });

@@ -4,6 +4,7 @@ import { bottleneckOf, type RunMeasurements } from "./bottleneck.ts";
 import { StragglerWatch, type RankStepTime } from "./straggler-watch.ts";
 
 const RANKS = 8;
+const ranks = Array.from({ length: RANKS }, (_, rank) => rank);
 
 /** Times of a step with a percent of noise; rank 3 is slower from step 30 on. */
 function timesOf(step: number, draw: () => number): RankStepTime[] {
@@ -17,7 +18,7 @@ function timesOf(step: number, draw: () => number): RankStepTime[] {
 describe("the ranks of a gang", () => {
   it("are named within three slow steps, whatever the order in which files are read", () => {
     const draw = uniformDraws(7);
-    const watch = new StragglerWatch(RANKS);
+    const watch = new StragglerWatch(ranks);
     for (let step = 0; step < 32; step += 2) {
       const both = [...timesOf(step, draw), ...timesOf(step + 1, draw)];
       watch.take(both.filter(([, rank]) => rank >= 4));
@@ -31,7 +32,7 @@ describe("the ranks of a gang", () => {
 
   it("recover, and are compared without ranks that do not report", () => {
     const draw = uniformDraws(3);
-    const watch = new StragglerWatch(RANKS);
+    const watch = new StragglerWatch(ranks);
     for (let step = 0; step < 260; step++) watch.take(timesOf(step, draw).filter(([, rank]) => rank !== 6));
     expect(watch.stragglers).toMatchObject({
       step: 259,
@@ -46,14 +47,44 @@ describe("the ranks of a gang", () => {
 
   it("are compared in order if one is far ahead of the others", () => {
     const draw = uniformDraws(5);
-    const watch = new StragglerWatch(RANKS);
+    const watch = new StragglerWatch(ranks);
     const all = Array.from({ length: 100 }, (_, step) => timesOf(step, draw)).flat();
     for (let rank = 0; rank < RANKS; rank++) watch.take(all.filter(([, of]) => of === rank));
     expect(watch.stragglers).toMatchObject({ step: 99, comparedRanks: RANKS, ranks: [{ rank: 3, sinceStep: 30 }] });
   });
 
+  it("are compared again when most of them go back to an earlier step", () => {
+    const draw = uniformDraws(11);
+    const watch = new StragglerWatch(ranks);
+    for (let step = 0; step < 60; step++) watch.take(timesOf(step, draw));
+    expect(watch.stragglers).toMatchObject({ step: 59, ranks: [{ rank: 3 }] });
+    watch.take(timesOf(20, draw));
+    expect(watch.stragglers).toMatchObject({ step: 20, comparedRanks: RANKS, ranks: [] });
+    // One late rank is no return.
+    watch.take([[20, 1, 1]]);
+    for (let step = 21; step < 40; step++) watch.take(timesOf(step, draw));
+    expect(watch.stragglers).toMatchObject({ step: 39, ranks: [{ rank: 3, sinceStep: 30 }] });
+  });
+
+  it("are compared in spite of a far-off step of one of them", () => {
+    const draw = uniformDraws(13);
+    const watch = new StragglerWatch(ranks);
+    for (let step = 0; step < 400; step++) {
+      const times = timesOf(step, draw).filter(([, rank]) => rank !== 6);
+      watch.take(step === 1 ? [[1_000_000_000, 1, 1], [0, 1, 1], ...times] : times);
+    }
+    expect(watch.stragglers).toMatchObject({ step: 399, comparedRanks: RANKS - 1, ranks: [{ rank: 3 }] });
+  });
+
+  it("keep their numbers when one of the gang is missing", () => {
+    const draw = uniformDraws(17);
+    const watch = new StragglerWatch(ranks.filter((rank) => rank !== 1));
+    for (let step = 0; step < 40; step++) watch.take(timesOf(step, draw));
+    expect(watch.stragglers).toMatchObject({ step: 39, comparedRanks: RANKS - 1, ranks: [{ rank: 3 }] });
+  });
+
   it("cannot be made to fill memory, or to name ranks that do not exist", () => {
-    const watch = new StragglerWatch(4);
+    const watch = new StragglerWatch(ranks.slice(0, 4));
     for (let step = 0; step < 5_000; step++)
       watch.take([
         [step, 99, 1],

@@ -36,22 +36,26 @@ export interface Stragglers {
 }
 
 export class StragglerWatch {
-  readonly #workerCount: number;
+  readonly #ranks: ReadonlySet<number>;
   /** Number of ranks that a step waits for. */
   #expected: number;
   #openTimes = 0;
-  readonly #test = new SlowNodes();
+  #test = new SlowNodes();
   readonly #open = new Map<number, Map<number, number>>();
   #compared: { readonly step: number; readonly ranks: number } | null = null;
+  /** Times of compared steps since the newest comparison, and their ranks. */
+  #late: RankStepTime[] = [];
+  readonly #lateRanks = new Set<number>();
 
-  constructor(workerCount: number) {
-    this.#workerCount = workerCount;
-    this.#expected = workerCount;
+  /** `ranks`: those of the gang that have a worker, each once. */
+  constructor(ranks: readonly number[]) {
+    this.#ranks = new Set(ranks);
+    this.#expected = ranks.length;
   }
 
   /** `null`: no step was compared yet. */
   take(times: readonly RankStepTime[]): Stragglers | null {
-    for (const [step, rank, seconds] of times) this.#add(step, rank, seconds);
+    for (const time of times) this.#add(time);
     return this.stragglers;
   }
 
@@ -66,13 +70,14 @@ export class StragglerWatch {
     return { step: this.#compared.step, comparedRanks: this.#compared.ranks, ranks: slowest.slice(0, RANKS_MAX) };
   }
 
-  #add(step: number, rank: number, seconds: number): void {
-    if (rank >= this.#workerCount || !(seconds > 0)) return;
-    if (step <= (this.#compared?.step ?? -1)) {
-      // The rank is late: later steps wait for one more.
-      this.#expected = Math.min(this.#workerCount, this.#expected + 1);
-      return;
-    }
+  #add(time: RankStepTime): void {
+    const [step, rank, seconds] = time;
+    if (!this.#ranks.has(rank) || !(seconds > 0)) return;
+    if (step <= (this.#compared?.step ?? -1)) this.#addLate(time);
+    else this.#addOpen(time);
+  }
+
+  #addOpen([step, rank, seconds]: RankStepTime): void {
     let own = this.#open.get(step);
     if (own === undefined) this.#open.set(step, (own = new Map()));
     if (!own.has(rank)) this.#openTimes++;
@@ -81,22 +86,46 @@ export class StragglerWatch {
     else if (this.#open.size > OPEN_STEPS_MAX || this.#openTimes > this.#openTimesMax) this.#compareOldest();
   }
 
-  get #openTimesMax(): number {
-    return Math.max(OPEN_TIMES_MAX, OPEN_STEPS_MIN * this.#workerCount);
+  /**
+   * Later steps wait for one more rank. If most ranks are late, the work went back to a checkpoint or counts its steps from the start:
+   * the comparison does so too.
+   */
+  #addLate(time: RankStepTime): void {
+    this.#expected = Math.min(this.#ranks.size, this.#expected + 1);
+    this.#lateRanks.add(time[1]);
+    if (this.#late.length < this.#openTimesMax) this.#late.push(time);
+    if (this.#lateRanks.size * 2 <= this.#ranks.size) return;
+    const times = this.#late;
+    this.#forgetLate();
+    this.#test = new SlowNodes();
+    this.#compared = null;
+    this.#open.clear();
+    this.#openTimes = 0;
+    this.#expected = this.#ranks.size;
+    for (const each of times) this.#add(each);
   }
 
+  #forgetLate(): void {
+    if (this.#late.length === 0) return;
+    this.#late = [];
+    this.#lateRanks.clear();
+  }
+
+  get #openTimesMax(): number {
+    return Math.max(OPEN_TIMES_MAX, OPEN_STEPS_MIN * this.#ranks.size);
+  }
+
+  /** Later steps are not compared with it: a single far-off step would make all others late. */
   #compareOldest(): void {
     const oldest = [...this.#open.keys()].reduce((least, step) => Math.min(least, step), Number.MAX_SAFE_INTEGER);
-    const present = this.#open.get(oldest)?.size ?? 1;
-    this.#expected = present;
-    const complete = [...this.#open].filter(([, own]) => own.size >= present).map(([step]) => step);
-    this.#compareUpTo(complete.reduce((most, step) => Math.max(most, step), oldest));
+    this.#expected = this.#open.get(oldest)?.size ?? 1;
+    this.#compareUpTo(oldest);
   }
 
   /** Steps are compared in their order; ranks that are missing in earlier ones are late. */
   #compareUpTo(last: number): void {
     for (const step of [...this.#open.keys()].toSorted((left, right) => left - right)) {
-      if (step > last) return;
+      if (step > last) break;
       const times: StepTime[] = [...(this.#open.get(step) ?? [])].map(([rank, seconds]) => ({
         node: String(rank),
         seconds,
@@ -106,5 +135,6 @@ export class StragglerWatch {
       this.#test.observe(step, times);
       this.#compared = { step, ranks: times.length };
     }
+    this.#forgetLate();
   }
 }

@@ -13,7 +13,7 @@ const gang = (ranks: ComparedGang["ranks"]): ComparedGang => ({
 
 describe("slow ranks", () => {
   it("of one node are one finding, which advises to prove the node", () => {
-    const ranks = [9, 8].map((rank) => ({ rank, node: "n1", slowerPercent: 10 + rank, sinceMs: rank }));
+    const ranks = [9, 8].map((rank) => ({ rank, nodeId: "n1", slowerPercent: 10 + rank, sinceMs: rank }));
     expect(stragglerFindings([gang(ranks)], HOUR_MS)).toMatchObject([
       {
         id: "straggler:w1:n1",
@@ -25,12 +25,11 @@ describe("slow ranks", () => {
     ]);
   });
 
-  it("are none if they are slow since a moment ago, a little slow, or on an unknown node", () => {
-    const slow = { rank: 1, node: "n1", slowerPercent: 30, sinceMs: 0 };
+  it("are none if they are slow since a moment ago, or a little slow", () => {
+    const slow = { rank: 1, nodeId: "n1", slowerPercent: 30, sinceMs: 0 };
     const ranks = [
       { ...slow, sinceMs: HOUR_MS - 60_000 },
       { ...slow, slowerPercent: 6 },
-      { ...slow, node: null },
     ];
     expect(stragglerFindings([gang(ranks)], HOUR_MS)).toEqual([]);
   });

@@ -18,7 +18,8 @@ export interface ComparedGang {
   readonly comparedRanks: number;
   readonly ranks: readonly {
     readonly rank: number;
-    readonly node: string | null;
+    /** The node on which the times of the rank were compared. */
+    readonly nodeId: string;
     readonly slowerPercent: number;
     readonly sinceMs: number;
   }[];
@@ -28,10 +29,9 @@ export interface ComparedGang {
 export function stragglerFindings(gangs: readonly ComparedGang[], nowMs: number): readonly Finding[] {
   const found = gangs.flatMap((gang) => {
     const slow = gang.ranks.filter(
-      ({ node, slowerPercent, sinceMs }) =>
-        node !== null && slowerPercent >= SLOWER_MIN && nowMs - sinceMs >= SLOW_FOR_MS,
+      ({ slowerPercent, sinceMs }) => slowerPercent >= SLOWER_MIN && nowMs - sinceMs >= SLOW_FOR_MS,
     );
-    return [...Map.groupBy(slow, ({ node }) => node ?? "")].map(([node, ranks]) => {
+    return [...Map.groupBy(slow, ({ nodeId }) => nodeId)].map(([node, ranks]) => {
       const slower = Math.max(...ranks.map(({ slowerPercent }) => slowerPercent));
       return { slower, finding: findingOf(gang, node, { ranks, slower }) };
     });

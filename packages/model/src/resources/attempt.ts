@@ -71,6 +71,13 @@ export function ranksOf({ workers, missing = [] }: Pick<Attempt, "workers" | "mi
   return missing.length === 0 ? all : all.filter((rank) => !missing.includes(rank));
 }
 
+/** The node of the worker with a rank; `null`: the rank is missing, or does not exist. */
+export function nodeOfRank(attempt: Pick<Attempt, "workers" | "missing">, rank: number): NodeId | null {
+  const { workers, missing = [] } = attempt;
+  const position = missing.length === 0 ? rank : ranksOf(attempt).indexOf(rank);
+  return workers[position]?.node ?? null;
+}
+
 /** A stop in progress: its time and reason. */
 export interface AttemptStop {
   readonly reason: StopReason;

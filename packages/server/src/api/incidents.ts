@@ -21,16 +21,17 @@ export const listIncidents = (
 ): Promise<Answer<"listIncidents">> =>
   driver.read(({ state }) => {
     const page = incidentList(incidents.fold.incidents(), query, readableTeams(state, principal));
-    return { ...page, items: page.items.map((each) => withRunbooks(incidents, each, [each.cause, ...each.codes])) };
+    const runbooksOf = incidents.runbooks.reader();
+    return { ...page, items: page.items.map((each) => withRunbooks(runbooksOf, each, [each.cause, ...each.codes])) };
   });
 
 /** Runbooks are files of the operator, outside the journal. */
 function withRunbooks<Item extends object>(
-  { runbooks }: ControlPlane["incidents"],
+  runbooksOf: ReturnType<ControlPlane["incidents"]["runbooks"]["reader"]>,
   item: Item,
   keys: readonly string[],
 ): Item & Pick<Incident, "runbooks"> {
-  const found = runbooks.of(keys);
+  const found = runbooksOf(keys);
   return found.length === 0 ? item : { ...item, runbooks: found };
 }
 
@@ -40,7 +41,7 @@ export const getIncident = (
 ): Promise<Incident> =>
   plane.driver.read(({ state }) => {
     const incident = incidentView(factsOf(plane, id), readableTeams(state, principal));
-    return withRunbooks(plane.incidents, incident, [incident.cause, ...incident.codes]);
+    return withRunbooks(plane.incidents.runbooks.reader(), incident, [incident.cause, ...incident.codes]);
   });
 
 export async function annotateIncident(plane: ControlPlane, call: Call<"annotateIncident">): Promise<Incident> {
@@ -63,17 +64,24 @@ export const listFindings = (
   { driver, remedies, incidents }: ControlPlane,
   { principal }: Call<"listFindings">,
 ): Promise<Answer<"listFindings">> =>
-  driver.read(({ state }) => ({
-    items: findingsView(state, remedies.findings(state), readableTeams(state, principal)).map((finding) =>
-      withRunbooks(incidents, finding, [finding.kind, ...codesOf(incidents.fold.incidents(), finding.id)]),
-    ),
-  }));
+  driver.read(({ state }) => {
+    const runbooksOf = incidents.runbooks.reader();
+    const codes = codesByFinding(incidents.fold.incidents());
+    const findings = findingsView(state, remedies.findings(state), readableTeams(state, principal));
+    return {
+      items: findings.map((finding) =>
+        withRunbooks(runbooksOf, finding, [finding.kind, ...(codes.get(finding.id) ?? [])]),
+      ),
+    };
+  });
 
-/** Codes of the failure that a finding is made from. */
-const codesOf = (incidents: readonly IncidentFacts[], finding: string): readonly string[] =>
-  incidents.flatMap(({ failures }) =>
-    failures.flatMap(({ node, sequence, codes }) => (finding === `fault:${node}:${sequence}` ? codes : [])),
-  );
+/** Codes of the failures that findings are made from, by the id of the finding. */
+function codesByFinding(incidents: readonly IncidentFacts[]): ReadonlyMap<string, readonly string[]> {
+  const codes = new Map<string, readonly string[]>();
+  for (const { failures } of incidents)
+    for (const { node, sequence, codes: own } of failures) codes.set(`fault:${node}:${sequence}`, own);
+  return codes;
+}
 
 export async function reportFaults(plane: ControlPlane, call: Call<"reportFaults">): Promise<Answer<"reportFaults">> {
   const { id } = call.params;

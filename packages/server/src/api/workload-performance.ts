@@ -5,7 +5,7 @@ import type { Attempt, WorkloadId } from "@headroom/model";
 import { measuredStepOf } from "@headroom/perf";
 import { refuse } from "@headroom/protocol";
 import type { AttemptMetrics, AttemptPerformance, WorkloadPerformance } from "@headroom/protocol";
-import { acceleratorSubject, performanceSentences } from "@headroom/views";
+import { acceleratorSubject, performanceSentences, ranksInPlace } from "@headroom/views";
 import type { ControlPlane } from "./control-plane.ts";
 
 /** Attempts in one answer, each of which costs some reads of the store. */
@@ -29,7 +29,7 @@ export async function performanceOf(plane: ControlPlane, workloadId: string): Pr
 }
 
 async function performanceOfAttempt({ telemetry }: ControlPlane, attempt: Attempt): Promise<AttemptPerformance> {
-  const { id, workloadId, workers } = attempt;
+  const { id, workloadId } = attempt;
   const page = await telemetry.read({ workloadId, attemptId: id, after: 0, limit: 1, points: POINTS_READ });
   const [metrics] = page.items;
   const step = metrics === undefined ? undefined : measuredStepOf(metrics.progress);
@@ -48,10 +48,7 @@ async function performanceOfAttempt({ telemetry }: ControlPlane, attempt: Attemp
   const stragglers =
     compared === undefined
       ? null
-      : {
-          ...compared,
-          ranks: compared.ranks.map((each) => ({ ...each, nodeId: workers[each.rank]?.node ?? null })),
-        };
+      : { ...compared, ranks: ranksInPlace(attempt, compared).map((each) => ({ ...each })) };
   const bottleneck = found === null ? null : { ...found, stepSeconds };
   return { attemptId: id, stragglers, bottleneck, sentences: [...performanceSentences({ stragglers, bottleneck })] };
 }

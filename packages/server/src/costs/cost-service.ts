@@ -1,8 +1,9 @@
 /** Answers questions about costs and hours by cause. Each answer folds the whole journal on a thread, so the newest answers are kept for a while. */
 import type { JournalAddress } from "@headroom/journal";
-import { CAUSE_LINES_MAX, COST_LINES_MAX, refuse } from "@headroom/protocol";
+import { COST_LINES_MAX, refuse } from "@headroom/protocol";
 import type { CauseHours, CauseHoursQuery, Costs, CostsQuery } from "@headroom/protocol";
 import { OneAtATime } from "../threads/one-at-a-time.ts";
+import { SharedAnswer } from "../threads/shared-answer.ts";
 import type { CauseRequest, CostRequest, CostResult } from "./cost-thread.ts";
 
 interface CostServiceOptions {
@@ -15,7 +16,7 @@ interface CostServiceOptions {
 
 interface RecentAnswer {
   readonly atMs: number;
-  readonly answer: Promise<unknown>;
+  readonly answer: SharedAnswer<unknown>;
 }
 
 const KEPT_MS = 30_000;
@@ -43,37 +44,38 @@ export class CostService {
       answerMsMax: ANSWER_MS_MAX,
       waitingMax: WAITING_MAX,
       name: "reports of costs",
-      advice: "Use headroom cost report on the machine of the control plane.",
+      advice: "Ask for a shorter range, or for costs use headroom cost report on the machine of the control plane.",
     });
   }
 
   /** `teams`: those that the reader may see; `null`: all. */
   ask(query: CostsQuery, teams: ReadonlySet<string> | null, gone: AbortSignal): Promise<Costs> {
-    return this.#keep(["costs", query], teams, (atMs) => this.#answer(query, teams, { atMs, gone }));
+    return this.#keep(["costs", query], teams, { gone, answerAt: (at) => this.#answer(query, teams, at) });
   }
 
   /** `teams`: as in `ask`. */
   hours(query: CauseHoursQuery, teams: ReadonlySet<string> | null, gone: AbortSignal): Promise<CauseHours> {
-    return this.#keep(["hours", query], teams, (atMs) => this.#hours(query, teams, { atMs, gone }));
+    return this.#keep(["hours", query], teams, { gone, answerAt: (at) => this.#hours(query, teams, at) });
   }
 
+  /** An answer is computed once for all who ask while it is kept, and cancelled when all of them have gone. */
   #keep<Answer>(
     question: unknown,
     teams: ReadonlySet<string> | null,
-    answerAt: (atMs: number) => Promise<Answer>,
+    { gone, answerAt }: { readonly gone: AbortSignal; readonly answerAt: (at: AskedAt) => Promise<Answer> },
   ): Promise<Answer> {
     const { nowMs, keptMs = KEPT_MS } = this.#options;
     const atMs = nowMs();
-    for (const [key, kept] of this.#kept) if (atMs - kept.atMs >= keptMs) this.#kept.delete(key);
+    for (const [key, kept] of this.#kept)
+      if (atMs - kept.atMs >= keptMs || kept.answer.hasFailed) this.#kept.delete(key);
     const key = JSON.stringify([question, teams === null ? null : [...teams].toSorted()]);
-    const known = this.#kept.get(key);
-    if (known !== undefined) return known.answer as Promise<Answer>;
-    const answer = answerAt(atMs);
+    const known = this.#kept.get(key)?.answer as SharedAnswer<Answer> | undefined;
+    if (known !== undefined) return known.for(gone);
+    const answer = new SharedAnswer((allGone) => answerAt({ atMs, gone: allGone }));
     this.#kept.set(key, { atMs, answer });
-    answer.catch(() => this.#kept.delete(key));
     const [oldest = key] = this.#kept.keys();
     if (this.#kept.size > KEPT_MAX) this.#kept.delete(oldest);
-    return answer;
+    return answer.for(gone);
   }
 
   async #answer(
@@ -119,7 +121,6 @@ export class CostService {
     const result = await this.#answers.call({ kind: "causes", home, journal, range, group, teams, nowMs: atMs }, gone);
     if (result.kind !== "causes") throw unanswered("hours by cause", result);
     const { answer, attempts, measuredAttempts, problems } = result;
-    checkLines(answer.items.length, CAUSE_LINES_MAX);
     return {
       ...range,
       group,

@@ -4,6 +4,7 @@ import { parentPort } from "node:worker_threads";
 import { readEvents } from "@headroom/engine";
 import { openRecorded } from "@headroom/journal";
 import type { JournalAddress } from "@headroom/journal";
+import { CAUSE_LINES_MAX } from "@headroom/protocol";
 import {
   CauseTotals,
   GatewayUsage,
@@ -72,7 +73,10 @@ function causes({ home, journal: address, range, group, teams, nowMs }: CauseReq
   const { byAttempt, problem } = readStepShares(home, attempts);
   return {
     kind: "causes",
-    answer: causeAnswer(totals.hours((attemptId) => byAttempt.get(attemptId) ?? null)),
+    answer: causeAnswer(
+      totals.hours((attemptId) => byAttempt.get(attemptId) ?? null),
+      CAUSE_LINES_MAX,
+    ),
     attempts: attempts.length,
     measuredAttempts: byAttempt.size,
     problems: problem === null ? [] : [problem],

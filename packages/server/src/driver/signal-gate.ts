@@ -102,6 +102,7 @@ export class SignalGate {
     const attempt = state.attempts.get(attemptId);
     const sample = attempt === undefined ? null : this.#ranks.take(attempt, times, this.#setup.nowMs());
     if (attempt !== undefined && sample !== null) this.#setup.sink.record(attempt, sample, state);
+    if (this.#ranks.size > 0) this.#flushLater();
     return true;
   }
 
@@ -136,6 +137,9 @@ export class SignalGate {
     this.#timer = null;
     const { attempts } = this.#setup.state();
     this.#meter.flush((id) => attempts.has(id));
+    // The engine ends some attempts by itself, without an observation.
+    this.#ranks.sweep((id) => attempts.has(id));
+    if (this.#ranks.size > 0) this.#flushLater();
     for (const estimates of inParts([...this.#estimates.values()]))
       this.#setup.tell({ kind: "estimatesReported", estimates });
     for (const changes of inParts([...this.#idle.values()])) this.#setup.tell({ kind: "idleChangesReported", changes });

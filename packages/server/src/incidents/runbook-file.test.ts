@@ -25,24 +25,24 @@ url: https://wiki.example/stall
 describe("runbooks.yaml", () => {
   it("answers by code, beginning of a code, cause and kind, and follows the file", () => {
     const file = new RunbookFile(home, (message) => complaints.push(message));
-    expect(file.of(["xid-79"])).toEqual([]);
+    expect(file.reader()(["xid-79"])).toEqual([]);
     write(GOOD);
     const card = { text: "Reseat the card, then prove the node.", url: null };
-    expect(file.of(["faults", "xid-79"])).toEqual([{ for: "xid-79", ...card }]);
-    expect(file.of(["slurm-drain", "stall"])).toEqual([
+    expect(file.reader()(["faults", "xid-79"])).toEqual([{ for: "xid-79", ...card }]);
+    expect(file.reader()(["slurm-drain", "stall"])).toEqual([
       { for: "slurm-drain", ...card },
       { for: "stall", text: null, url: "https://wiki.example/stall" },
     ]);
-    expect(file.of(["xid-7"])).toEqual([]);
+    expect(file.reader()(["xid-7"])).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
   it("keeps what it had if the file has a mistake, and says so once", () => {
     write(GOOD);
     const file = new RunbookFile(home, (message) => complaints.push(message));
-    expect(file.of(["stall"])).toHaveLength(1);
+    expect(file.reader()(["stall"])).toHaveLength(1);
     write(`${GOOD}---\nkind: runbook\nfor: [drift]\nurl: javascript:alert(1)\n`);
-    expect([file.of(["stall"]), file.of(["drift"])]).toEqual([[expect.anything()], []]);
+    expect([file.reader()(["stall"]), file.reader()(["drift"])]).toEqual([[expect.anything()], []]);
     expect(complaints).toEqual([expect.stringMatching(/document 3: url: /)]);
   });
 });

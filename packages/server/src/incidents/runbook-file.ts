@@ -48,14 +48,10 @@ export class RunbookFile {
     this.#warn = warn;
   }
 
-  /** Those for any of the keys, in the order of the file. */
-  of(keys: readonly string[]): Runbook[] {
-    return this.#current()
-      .flatMap(({ for: patterns, text = null, url = null }) => {
-        const key = keys.find((each) => patterns.some((pattern) => matches(pattern, each)));
-        return key === undefined ? [] : [{ for: key, text, url }];
-      })
-      .slice(0, SHOWN_MAX);
+  /** Looks at the file once. The answer gives the runbooks for any of the keys, in the order of the file. */
+  reader(): (keys: readonly string[]) => Runbook[] {
+    const current = this.#current();
+    return (keys) => runbooksOf(current, keys);
   }
 
   #current(): readonly Declared[] {
@@ -70,6 +66,16 @@ export class RunbookFile {
     }
     return this.#runbooks;
   }
+}
+
+function runbooksOf(declared: readonly Declared[], keys: readonly string[]): Runbook[] {
+  const found: Runbook[] = [];
+  for (const { for: patterns, text = null, url = null } of declared) {
+    if (found.length === SHOWN_MAX) break;
+    const key = keys.find((each) => patterns.some((pattern) => matches(pattern, each)));
+    if (key !== undefined) found.push({ for: key, text, url });
+  }
+  return found;
 }
 
 function read(value: unknown): { readonly item: Declared } | { readonly problems: readonly string[] } {

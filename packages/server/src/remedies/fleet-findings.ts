@@ -4,7 +4,7 @@ import { ground, shortReason, spareFindings } from "@headroom/health";
 import type { ComparedGang, Finding, IncidentFacts, WatchedAttempt } from "@headroom/health";
 import { acceleratorCount } from "@headroom/model";
 import type { AttemptId } from "@headroom/model";
-import { findWaste, plural } from "@headroom/views";
+import { findWaste, plural, ranksInPlace } from "@headroom/views";
 import type { NewestReport } from "@headroom/views";
 
 /** A walltime of this many times the longest similar run leaves room for a slower one. */
@@ -43,10 +43,10 @@ export function comparedGangs(
 ): readonly ComparedGang[] {
   return watched.flatMap(({ attemptId, workloadId, name, team }) => {
     const compared = reportOf(attemptId)?.stragglers;
-    if (compared === undefined || compared.ranks.length === 0) return [];
-    const workers = attempts.get(attemptId)?.workers ?? [];
-    const ranks = compared.ranks.map((each) => ({ ...each, node: workers[each.rank]?.node ?? null }));
-    return [{ workloadId, name, team, comparedRanks: compared.comparedRanks, ranks }];
+    const attempt = attempts.get(attemptId);
+    if (compared === undefined || attempt === undefined) return [];
+    const ranks = ranksInPlace(attempt, compared);
+    return ranks.length === 0 ? [] : [{ workloadId, name, team, comparedRanks: compared.comparedRanks, ranks }];
   });
 }
 

@@ -7,7 +7,6 @@ import { setImmediate } from "node:timers/promises";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { StallWatch, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
-import { canonicalJson, isProposalOpen } from "@headroom/model";
 import type { Proposal } from "@headroom/model";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -16,6 +15,8 @@ import type { IncidentService } from "../incidents/incident-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointFindings } from "./checkpoint-findings.ts";
+import { FINDINGS_ACTOR, FINDINGS_AGENT, dueOf, proposalOf } from "./due-proposals.ts";
+import type { Due } from "./due-proposals.ts";
 import { comparedGangs, slowFindings, watchedAttempts } from "./fleet-findings.ts";
 import { effectOfProposal } from "./proposal-effect.ts";
 import type { EffectParts } from "./proposal-effect.ts";
@@ -23,14 +24,8 @@ import type { EffectParts } from "./proposal-effect.ts";
 const LOOK_EVERY_MS = 1_000;
 /** Spares and walltimes change in hours, and their rules read the whole history. */
 const SLOW_LOOK_EVERY_MS = 600_000;
-/** Proposals of the service that are open at a time. The findings behind them wait. */
-const OPEN_MAX = 20;
-/** New proposals in one look: each costs a simulation. */
-const NEW_AT_ONCE = 4;
 /** Attempts in one turn of the event loop: about a millisecond. */
 const WATCHED_A_TURN = 256;
-const ACTOR = "headroom";
-const AGENT = "health";
 
 interface RemedyParts extends EffectParts {
   readonly driver: Pick<Driver, "read" | "command" | "status">;
@@ -152,8 +147,8 @@ export class RemedyService {
 
   async #propose({ change, reason, ground }: Finding): Promise<void> {
     const { driver } = this.#parts;
-    const wanted = { kind: "createProposal", change, reason, ground, agent: AGENT } as const;
-    const reply = await driver.command({ ...wanted, actor: ACTOR, idempotencyKey: null });
+    const wanted = { kind: "createProposal", change, reason, ground, agent: FINDINGS_AGENT } as const;
+    const reply = await driver.command({ ...wanted, actor: FINDINGS_ACTOR, idempotencyKey: null });
     // The subject can have left, or a user has proposed the same meanwhile.
     if (reply.kind === "rejected" || reply.result.kind !== "proposalSet") return;
     await this.#simulate(reply.result.id);
@@ -162,52 +157,13 @@ export class RemedyService {
   async #withdraw(id: string): Promise<void> {
     const reason = "the finding is over";
     const wanted = { kind: "decideProposal", id, verdict: "withdraw", reason } as const;
-    await this.#parts.driver.command({ ...wanted, actor: ACTOR, idempotencyKey: null });
+    await this.#parts.driver.command({ ...wanted, actor: FINDINGS_ACTOR, idempotencyKey: null });
   }
 
   /** A simulation that fails leaves the proposal advised. The next look tries again, and a user can. */
   async #simulate(id: string): Promise<void> {
     const { driver } = this.#parts;
-    const effect = await effectOfProposal(this.#parts, id, { actor: ACTOR, gone: this.#closing.signal });
-    await driver.command({ kind: "simulateProposal", id, effect, actor: ACTOR, idempotencyKey: null });
+    const effect = await effectOfProposal(this.#parts, id, { actor: FINDINGS_ACTOR, gone: this.#closing.signal });
+    await driver.command({ kind: "simulateProposal", id, effect, actor: FINDINGS_ACTOR, idempotencyKey: null });
   }
-}
-
-interface Due {
-  /** Proposals of the service whose finding is over. */
-  readonly over: readonly string[];
-  readonly fresh: readonly Finding[];
-  /** Proposals of the service without an effect. */
-  readonly unsimulated: readonly string[];
-}
-
-function dueOf(state: ReadonlyState, findings: readonly Finding[], attempts: readonly WatchedAttempt[]): Due {
-  const open = [...state.proposals.values()].filter(
-    ({ actor, agent, phase }) => actor === ACTOR && agent === AGENT && isProposalOpen({ phase }),
-  );
-  const room = Math.max(0, Math.min(NEW_AT_ONCE, OPEN_MAX - open.length));
-  const fresh = room === 0 ? [] : findings.filter((finding) => proposalOf(state, finding) === null).slice(0, room);
-  const present = new Set(findings.map(({ change }) => canonicalJson(change)));
-  const isOver = ({ change, phase, steps }: Proposal): boolean => {
-    if (phase === "approved" || present.has(canonicalJson(change))) return false;
-    if (change.kind !== "restart") return true;
-    // The pace of an attempt is unknown after a restart, so only a report shows that it goes on.
-    const reportAtMs = attempts.find(({ workloadId }) => workloadId === change.workloadId)?.progress?.atMs;
-    return reportAtMs === undefined || reportAtMs > (steps[0]?.atMs ?? 0);
-  };
-  const over = open.filter(isOver).map(({ id }) => id);
-  const unsimulated = open.filter(({ phase, id }) => phase === "advised" && !over.includes(id)).map(({ id }) => id);
-  return { over, fresh, unsimulated: unsimulated.slice(0, NEW_AT_ONCE) };
-}
-
-/** The newest proposal of the same change that is open, or was made since the finding: a rejected finding is not proposed again. */
-function proposalOf({ proposals }: ReadonlyState, { change, sinceMs }: Finding): Proposal | null {
-  const text = canonicalJson(change);
-  let found: Proposal | null = null;
-  for (const proposal of proposals.values()) {
-    const createdAtMs = proposal.steps[0]?.atMs ?? 0;
-    if (proposal.change.kind !== change.kind || (!isProposalOpen(proposal) && createdAtMs < sinceMs)) continue;
-    if (canonicalJson(proposal.change) === text) found = proposal;
-  }
-  return found;
 }

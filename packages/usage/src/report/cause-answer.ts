@@ -1,6 +1,6 @@
 /** Hours by cause as the API answers them. Amounts are exact as texts, because sums exceed the integers of a double. */
 import { MILLI_MS_PER_HOUR } from "../bill/charges.ts";
-import { HOUR_CAUSES, type CauseHours, type CauseLine, type HourCause } from "./cause-hours.ts";
+import { HOUR_CAUSES, sumOfLines, type CauseHours, type CauseLine, type HourCause } from "./cause-hours.ts";
 
 export interface CauseAmount {
   /** Accelerator-milliseconds, exact, with up to three decimals: `3600000`, `12.345`. */
@@ -21,11 +21,21 @@ export interface CauseAnswer {
   readonly unallocated: (CauseAmount & { readonly reason: string })[];
 }
 
-export const causeAnswer = ({ items, total, unallocated }: CauseHours): CauseAnswer => ({
-  items: items.map(lineOf),
+/** The line of the groups that have no line of their own. Names of groups have no parentheses. */
+export const OTHER_GROUPS = "(others)";
+
+/** At most `linesMax` lines: the last of more is the sum of those with the least time. */
+export const causeAnswer = ({ items, total, unallocated }: CauseHours, linesMax: number): CauseAnswer => ({
+  items: atMost(items, linesMax).map(lineOf),
   total: lineOf(total),
   unallocated: [...unallocated].map(([reason, amount]) => ({ reason, ...amountOf(amount) })),
 });
+
+function atMost(items: readonly CauseLine[], max: number): readonly CauseLine[] {
+  if (items.length <= max) return items;
+  const rest = items.slice(max - 1);
+  return [...items.slice(0, max - 1), sumOfLines(OTHER_GROUPS, rest)];
+}
 
 const lineOf = ({ group, allocated, causes }: CauseLine): CauseAnswerLine => ({
   group,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { UsageRow } from "../rows/row.ts";
+import { causeAnswer } from "./cause-answer.ts";
 import { CauseTotals, HOUR_CAUSES, type UsedShares } from "./cause-hours.ts";
 
 const row = (facts: Partial<UsageRow>): UsageRow => ({
@@ -33,6 +34,27 @@ describe("allocated time by cause", () => {
     const { total } = hoursOf([row({})], { "w1.1": { compute: 0.6, communication: 0.3 } });
     expect(total.allocated).toBe(333_333n);
     expect(total.causes).toMatchObject({ compute: 199_999n, communication: 99_999n, io: 0n, unmeasured: 33_335n });
+  });
+
+  it("is exact beyond the integers of a double", () => {
+    const [milli, toMs] = [20_000_001, 2_592_000_001];
+    const totals = new CauseTotals({ fromMs: 0, toMs }, null);
+    totals.add(row({ milli, toMs }));
+    expect(totals.hours(() => null).total.allocated).toBe(BigInt(milli) * BigInt(toMs));
+    expect(BigInt(milli * toMs)).not.toBe(BigInt(milli) * BigInt(toMs));
+  });
+
+  it("has one line for the smallest of too many groups, and the same sum", () => {
+    const rows = Array.from({ length: 9 }, (_, index) => row({ team: `t${index}`, toMs: index + 1, milli: 1 }));
+    const { items, total } = causeAnswer(hoursOf(rows), 4);
+    expect(items.map(({ group, allocated }) => [group, allocated.acceleratorMs])).toEqual([
+      ["t8", "0.009"],
+      ["t7", "0.008"],
+      ["t6", "0.007"],
+      ["(others)", "0.021"],
+    ]);
+    expect(total.allocated.acceleratorMs).toBe("0.045");
+    expect(causeAnswer(hoursOf(rows), 9).items).toHaveLength(9);
   });
 
   it("leaves nothing unmeasured if the parts fill the step, or more", () => {

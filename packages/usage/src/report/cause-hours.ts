@@ -11,7 +11,7 @@
  * | `restart` | lost through an eviction since the newest checkpoint, and the starts of later attempts |
  * | `waiting` | held while the first attempt starts, or during a back-off |
  */
-import { clipRow, milliMsOf, type UsageRow } from "../rows/row.ts";
+import { clipRow, type UsageRow } from "../rows/row.ts";
 
 export const HOUR_CAUSES = [
   "compute",
@@ -74,7 +74,7 @@ export class CauseTotals {
   add(whole: UsageRow): void {
     const row = clipRow(whole, this.#fromMs, this.#toMs);
     if (row === null) return;
-    const amount = BigInt(milliMsOf(row));
+    const amount = BigInt(row.milli) * BigInt(row.toMs - row.fromMs);
     if (row.attemptId === "") {
       this.#unallocated.set(row.cause, (this.#unallocated.get(row.cause) ?? 0n) + amount);
       return;
@@ -102,8 +102,6 @@ export class CauseTotals {
       for (const [attemptId, amount] of used) divide(amount, sharesOf(attemptId), sums);
       return lineOf(group, sums);
     });
-    const total = emptySums();
-    for (const { causes } of items) for (const cause of HOUR_CAUSES) total[cause] += causes[cause];
     return {
       items: items.toSorted((left, right) =>
         left.allocated === right.allocated
@@ -114,7 +112,7 @@ export class CauseTotals {
             ? -1
             : 1,
       ),
-      total: lineOf("", total),
+      total: sumOfLines("", items),
       unallocated: new Map(
         [...this.#unallocated]
           .filter(([, amount]) => amount !== 0n)
@@ -166,6 +164,12 @@ function divide(amount: bigint, shares: UsedShares | null, sums: CauseSums): voi
     left -= part;
   }
   sums.unmeasured += left;
+}
+
+export function sumOfLines(group: string, lines: readonly CauseLine[]): CauseLine {
+  const sums = emptySums();
+  for (const { causes } of lines) for (const cause of HOUR_CAUSES) sums[cause] += causes[cause];
+  return lineOf(group, sums);
 }
 
 const emptySums = (): CauseSums => ({

@@ -1,6 +1,14 @@
 /** The two series of an attempt, and the values of its newest reports, in memory and as text. */
 import { addUtilization } from "@headroom/engine";
-import type { AttemptProgress, AttemptUtilization, RejectedLine, Signal, UtilizationReport } from "@headroom/model";
+import { nodeOfRank } from "@headroom/model";
+import type {
+  Attempt,
+  AttemptProgress,
+  AttemptUtilization,
+  RejectedLine,
+  Signal,
+  UtilizationReport,
+} from "@headroom/model";
 import type { Straggler, Stragglers } from "@headroom/health";
 import type { AttemptMetrics } from "@headroom/protocol";
 import { Series, pointsBetween } from "./series.ts";
@@ -21,9 +29,25 @@ export interface RankComparison {
   readonly atMs: number;
   readonly step: number;
   readonly comparedRanks: number;
-  /** `sinceMs`: when the rank was first named. */
-  readonly ranks: readonly (Straggler & { readonly sinceMs: number })[];
+  readonly ranks: readonly NamedRank[];
 }
+
+interface NamedRank extends Straggler {
+  /** The node of the rank when its times were compared. Absent: an earlier version stored the comparison. */
+  readonly nodeId?: string;
+  /** When the rank was first named on this node. */
+  readonly sinceMs: number;
+}
+
+/** Slow ranks that are on the node on which their times were compared. Others say nothing about their present nodes. */
+export const ranksInPlace = (
+  attempt: Pick<Attempt, "workers" | "missing">,
+  { ranks }: RankComparison,
+): readonly (NamedRank & { readonly nodeId: string })[] =>
+  ranks.flatMap((each) => {
+    const { nodeId } = each;
+    return nodeId !== undefined && nodeOfRank(attempt, each.rank) === nodeId ? [{ ...each, nodeId }] : [];
+  });
 
 interface LinesRejected {
   readonly count: number;
@@ -33,10 +57,15 @@ interface LinesRejected {
 /** Maximum number of kinds of fault that are kept for an attempt, the same number that an executor reports at once. */
 const FAULTS_MAX = 8;
 
+/** Slow ranks with their nodes. */
+export interface PlacedStragglers extends Stragglers {
+  readonly ranks: readonly (Straggler & { readonly nodeId: string })[];
+}
+
 /** Adds one report of an attempt. `startedAtMs`: the time at which the attempt started. */
 export type TelemetrySample =
   | ({ readonly kind: "progress" } & AttemptProgress)
-  | ({ readonly kind: "stragglers"; readonly atMs: number } & Stragglers)
+  | ({ readonly kind: "stragglers"; readonly atMs: number } & PlacedStragglers)
   | ({ readonly kind: "rejectedLines"; readonly atMs: number } & LinesRejected)
   | ({ readonly kind: "utilization"; readonly atMs: number; readonly startedAtMs: number | null } & UtilizationReport);
 
@@ -86,17 +115,17 @@ export function withSample(newest: NewestReport | undefined, sample: TelemetrySa
   return { ...before, utilization: addUtilization(before.utilization ?? undefined, sample, sample) };
 }
 
-/** A rank that stays slow keeps the time at which it was first named. */
+/** A rank that stays slow on its node keeps the time at which it was first named. */
 function compared(
   before: RankComparison | undefined,
   { atMs, step, comparedRanks, ranks }: Extract<TelemetrySample, { readonly kind: "stragglers" }>,
 ): RankComparison {
-  const known = new Map(before?.ranks.map(({ rank, sinceMs }) => [rank, sinceMs]));
+  const known = new Map(before?.ranks.map(({ rank, nodeId, sinceMs }) => [`${rank} ${nodeId}`, sinceMs]));
   return {
     atMs,
     step,
     comparedRanks,
-    ranks: ranks.map((each) => ({ ...each, sinceMs: known.get(each.rank) ?? atMs })),
+    ranks: ranks.map((each) => ({ ...each, sinceMs: known.get(`${each.rank} ${each.nodeId}`) ?? atMs })),
   };
 }
 
