@@ -316,14 +316,16 @@ function checkRollout(findings: Findings, state: ReadonlyState, workload: Worklo
 
 /** Checks that an endpoint has no more replicas than it needs, within its bounds, and gives none of them up. */
 function checkScale(findings: Findings, state: ReadonlyState, workload: Workload): void {
-  const { id, spec, scale, activeAttempts, stopRequested, endedAtMs, nextTask, tasks } = workload;
+  const { id, spec, scale, account, activeAttempts, stopRequested, endedAtMs, nextTask, tasks } = workload;
   findings.expect(
     (spec.kind === "serve") === (scale !== undefined),
     () => `${id} has a number of replicas, or lacks it`,
   );
   if (spec.kind !== "serve" || scale === undefined || stopRequested || endedAtMs !== null) return;
   const { replicas } = scale;
-  const { min, max } = spec.replicas;
+  const isSpent = account?.crossed?.percent === 100 && spec.budget !== undefined && spec.budget.over !== "warn";
+  const most = spec.budget?.over === "stop" ? 0 : spec.replicas.min;
+  const { min, max } = isSpent ? { min: Math.min(most, replicas), max: most } : spec.replicas;
   findings.expect(
     replicas >= min && replicas <= max,
     () => `${id} has ${replicas} replicas, allowed are ${min} to ${max}`,

@@ -13,6 +13,7 @@ export {
   nodeFailures,
   type CheckpointInterval,
 } from "./usage/checkpoint-interval.ts";
+export { endpointSpending, type EndpointSpending } from "./cluster/endpoint-spending.ts";
 export { predictedRun } from "./usage/run-times.ts";
 export * from "./state/state.ts";
 export { executorOf } from "./state/executors.ts";

@@ -68,6 +68,16 @@ export * from "./policy/rules.ts";
 export type { PlacementRule, StrategyName, StrategyRules, VictimRule } from "./policy/strategies.ts";
 export * from "./contract/effects.ts";
 export * from "./contract/events.ts";
+export {
+  endpointPeriodStartMs,
+  endpointRenewalMs,
+  GATEWAY_COUNTERS_MAX,
+  isBudgetSpent,
+  replicaBounds,
+  type EndpointAccount,
+  type EndpointBudget,
+  type GatewayCounter,
+} from "./resources/endpoint-budget.ts";
 export { newestVersion } from "./contract/fact.ts";
 export type * from "./contract/fleet-events.ts";
 export type * from "./contract/pipeline-events.ts";

@@ -41,6 +41,8 @@ export const scaleGround = z
     z.object({ kind: z.literal("submitted") }),
     z.object({ kind: z.literal("requested") }),
     z.object({ kind: z.literal("bounds") }).meta({ description: "The bounds of the endpoint changed." }),
+    z.object({ kind: z.literal("budgetSpent") }).meta({ description: "The budget of the endpoint is spent." }),
+    z.object({ kind: z.literal("budgetRenewed") }).meta({ description: "Another period of the budget began." }),
     z
       .object({
         kind: z.literal("load"),

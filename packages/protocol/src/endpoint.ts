@@ -120,10 +120,13 @@ const scalingMetric = z
 const scalingState = z
   .object({
     atMs: instantMs.meta({ description: "Time of the last look at the load." }),
-    kept: z.enum(["enough", "silent", "unsound", "partial", "holding", "max", "metric", "refused"]).nullable().meta({
-      description:
-        "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: it falls only after fewer were enough for a while, and seldom changes its direction; `max`: the bounds of the endpoint; `metric`: a value of a metric source is not known now; null: it changes.",
-    }),
+    kept: z
+      .enum(["enough", "silent", "unsound", "partial", "holding", "max", "metric", "budget", "refused"])
+      .nullable()
+      .meta({
+        description:
+          "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: it falls only after fewer were enough for a while, and seldom changes its direction; `max`: the bounds of the endpoint; `metric`: a value of a metric source is not known now; `budget`: the budget of the endpoint is spent; null: it changes.",
+      }),
     cause: scaleCause.nullable(),
     neededMilli: count.nullable().meta({ description: "Replicas that the load needs, in thousandths." }),
     metrics: z
@@ -151,6 +154,18 @@ const endpointReplica = z
   })
   .meta({ id: "EndpointReplica" });
 
+const endpointBudgetState = z
+  .object({
+    microUsd: z.number().meta({ description: "Budget of each period." }),
+    period: z.enum(["day", "month"]),
+    over: z.enum(["warn", "minimum", "stop"]),
+    spentMicroUsd: z.number().meta({ description: "Spent in this period, requests that left included." }),
+    overflowMicroUsd: z.number().meta({ description: "Of it: requests that left." }),
+    renewsAtMs: instantMs,
+    sentence: z.string(),
+  })
+  .meta({ id: "EndpointBudgetState" });
+
 export const endpoint = z
   .object({
     workloadId: z.string(),
@@ -172,6 +187,7 @@ export const endpoint = z
     revision: count.meta({ description: "Number of the present revision." }),
     rollout: rolloutState.nullable().meta({ description: "null: no rollout is in progress." }),
     overflow: overflowState.nullable().meta({ description: "null: requests do not leave the endpoint." }),
+    budget: endpointBudgetState.nullable().meta({ description: "null: the endpoint has no budget of its own." }),
     list: z.array(endpointReplica).meta({ description: "Replicas with an attempt, in the order of their placement." }),
   })
   .meta({ id: "Endpoint" });

@@ -14,6 +14,7 @@ export const changeableFields = [
   "scale",
   "rollout",
   "overflow",
+  "budget",
   "run",
   "dir",
   "ready",

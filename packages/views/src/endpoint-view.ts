@@ -13,6 +13,7 @@ import type {
   ScalingState,
 } from "@headroom/protocol";
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
+import { endpointBudgetView } from "./endpoint-budget-view.ts";
 import { overflowSentence } from "./overflow-text.ts";
 import { rolloutSentence } from "./rollout-text.ts";
 import { isServing } from "./workload-view.ts";
@@ -57,13 +58,18 @@ export function endpointListView(
   const items: Endpoint[] = [];
   for (const workload of endpointsOf(engine)) {
     if (!isReadable(readable, workload.spec.team)) continue;
-    const item = endpointView(state, workload, readings);
+    const item = endpointView(state, workload, { nowMs, readings });
     if (item !== null && items.push(item) === ENDPOINTS_LISTED_MAX) break;
   }
   return { sequence: state.sequence, nowMs, items };
 }
 
-function endpointView({ attempts }: ReadonlyState, workload: Workload, readings: EndpointReadings): Endpoint | null {
+function endpointView(
+  state: ReadonlyState,
+  workload: Workload,
+  { nowMs, readings }: { readonly nowMs: number; readonly readings: EndpointReadings },
+): Endpoint | null {
+  const { attempts } = state;
   const { id, spec, scale, phase, activeAttempts } = workload;
   if (spec.kind !== "serve" || scale === undefined) return null;
   const active = activeAttempts.flatMap((each) => attempts.get(each) ?? []);
@@ -87,6 +93,7 @@ function endpointView({ attempts }: ReadonlyState, workload: Workload, readings:
     revision: revisionNumberOf(workload),
     rollout: rolloutView(workload, active, readings),
     overflow: overflowView(workload, readings),
+    budget: endpointBudgetView(state, workload, nowMs),
     list: active.map((attempt) => replicaView(attempt, readings)),
   };
 }

@@ -240,6 +240,12 @@ function workSentence(event: WorkEvent): string {
       return `Endpoint ${event.workloadId}: ${rolloutEventText(event)}`;
     case "endpointScaled":
       return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}${groundText(event.ground)}.`;
+    case "endpointBudgetCrossed":
+      return `Endpoint ${event.workloadId} has spent ${event.percent}% of its budget: ${spentText("money", event.spent)} of ${spentText("money", event.limit)}.`;
+    case "endpointBudgetRenewed":
+      return `The budget of endpoint ${event.workloadId} was renewed.`;
+    case "overflowCharged":
+      return `Gateway ${event.gateway} counted ${spentText("money", event.microUsd)} for requests that left endpoint ${event.workloadId}.`;
     case "replicaReady":
       return `Replica ${event.attemptId} takes requests at ${event.address}.`;
     case "replicaNotReady":

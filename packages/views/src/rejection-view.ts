@@ -88,6 +88,8 @@ function cannotChangeSentence(rejection: Rejection & { readonly code: "cannotCha
       return `${field} of ${workloadId} cannot change: another user submitted it, and it would run with that user's rights. Submit work of your own, or let its submitter change it.`;
     case "rollingOut":
       return `${field} of ${workloadId} cannot change while a rollout is in progress. Wait for its end, or abort it (headroom rollout abort ${workloadId}).`;
+    case "budgetSpent":
+      return `The budget of ${workloadId} is spent, so it gets no more replicas until it is renewed. Change budget in its file and apply it.`;
     case "outsideReplicas":
       return `${workloadId} has ${replicas?.min} to ${replicas?.max} replicas. Choose a number within these bounds, or change replicas in its file and apply it.`;
   }

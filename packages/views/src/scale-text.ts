@@ -10,7 +10,12 @@ type ShownGround = Exclude<ScaleGround, LoadGround> | ShownLoad;
 
 /** The ground as the end of a sentence: `: 40 requests in progress, target 16 for each replica`. */
 export const groundText = (ground: ShownGround): string =>
-  ground.kind === "load" ? `: ${loadGroundText(ground)}` : "";
+  ground.kind === "load" ? `: ${loadGroundText(ground)}` : (otherGrounds[ground.kind] ?? "");
+
+const otherGrounds: { readonly [Kind in ShownGround["kind"]]?: string } = {
+  budgetSpent: ": the budget of the endpoint is spent",
+  budgetRenewed: ": the budget of the endpoint was renewed",
+};
 
 /** The load that decided, beside its target. */
 export function loadGroundText({ cause, metric, measuredMilli, targetMilli, neededMilli, aheadMs }: ShownLoad): string {
@@ -95,6 +100,8 @@ function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string 
       return "The maximum of `replicas` is reached.";
     case "metric":
       return "A value that the number follows is not known, so no replica is stopped.";
+    case "budget":
+      return "The budget of the endpoint is spent, so no replica is added until it is renewed.";
     case "refused":
       return `The change was refused: ${refusal ?? ""}`;
   }

@@ -24,13 +24,13 @@ export function engineChanges({ spec }: Pick<Workload, "spec">, body: WorkloadCh
  */
 export function changesRefusal({ spec }: Pick<Workload, "spec">, changes: WorkloadChanges): ProblemError | null {
   // The engine refuses fields of another kind of workload with a sentence of its own.
-  const { taskCount, replicas, scale, rollout, overflow, run, dir, ready, servedModel, ...common } = changes;
+  const { taskCount, replicas, scale, rollout, overflow, budget, run, dir, ready, servedModel, ...common } = changes;
   const own = {
     ...common,
     ...(spec.kind === "batch" && taskCount !== undefined ? { taskCount } : {}),
     ...(spec.kind === "serve" && replicas !== undefined ? { replicas } : {}),
     ...(spec.kind === "serve" && scale !== undefined ? { scale } : {}),
-    ...(spec.kind === "serve" ? definedOnly({ rollout, overflow, run, dir, ready, servedModel }) : {}),
+    ...(spec.kind === "serve" ? definedOnly({ rollout, overflow, budget, run, dir, ready, servedModel }) : {}),
   };
   const before = new Set(specIssues(specResource(spec)).map(({ message }) => message));
   const errors = specIssues(specResource(changedSpec(spec, own))).filter(({ message }) => !before.has(message));

@@ -2,6 +2,7 @@
  * Scaling of one endpoint by its targets: the rule of `targets/` with the endpoint's own starts, between readings and the
  * command that a decision becomes. Pure: the server calls it with its clock, the demo with simulated time.
  */
+import { isBudgetSpent, replicaBounds } from "@headroom/model";
 import type { Attempt, AttemptId, LoadGround, ScaleMetric, ScaleTargets, Workload, WorkloadId } from "@headroom/model";
 import type { ScalingState } from "@headroom/protocol";
 import type { LoadReading } from "../targets/load-reading.ts";
@@ -18,6 +19,8 @@ export interface ScaledEndpoint {
   readonly targets: ScaleTargets;
   readonly bounds: { readonly min: number; readonly max: number };
   readonly active: readonly Attempt[];
+  /** Whether the bounds are those of a spent budget. */
+  readonly isSpent?: boolean;
   readonly team: string;
   readonly priority: number;
 }
@@ -48,7 +51,17 @@ export function scaledEndpoint(workload: Workload, active: readonly Attempt[]): 
   if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;
   if (spec.scale === undefined || scale === undefined) return null;
   const { team, priority } = spec;
-  return { id, scale, targets: spec.scale, bounds: spec.replicas, active, team, priority };
+  const budgeted = { spec, ...(workload.account === undefined ? {} : { account: workload.account }) };
+  return {
+    id,
+    scale,
+    targets: spec.scale,
+    bounds: replicaBounds(budgeted),
+    isSpent: isBudgetSpent(budgeted),
+    active,
+    team,
+    priority,
+  };
 }
 
 /** The command that stops replicas of an endpoint that had no request for this time, before its `idleToZero`. */
@@ -98,7 +111,7 @@ export class ScalingControl {
   }
 
   decide(
-    { id, scale, targets, bounds, active }: ScaledEndpoint,
+    { id, scale, targets, bounds, active, isSpent = false }: ScaledEndpoint,
     { reports, metrics = [] }: { readonly reports: LoadReports; readonly metrics?: readonly MetricReading[] },
     nowMs: number,
   ): ScalingStep {
@@ -133,7 +146,7 @@ export class ScalingControl {
           : { kind: "scaleEndpoint", workloadId: id, from: scale.replicas, replicas, ground, stopFirst },
       state: {
         atMs: nowMs,
-        kept,
+        kept: kept === "max" && isSpent ? "budget" : kept,
         cause: need?.cause ?? null,
         neededMilli: ground?.neededMilli ?? null,
         ...shownMetrics(wanted.metrics, metrics, { nowMs, ready: serving.length }),

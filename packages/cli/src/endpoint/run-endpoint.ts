@@ -101,6 +101,7 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
   ];
   if (endpoint.rollout !== null) pairs.push(["rollout", printable(endpoint.rollout.sentence)]);
   if (endpoint.overflow !== null) pairs.push(["overflow", printable(endpoint.overflow.sentence)]);
+  if (endpoint.budget !== null) pairs.push(["budget", printable(endpoint.budget.sentence)]);
   if (scaling !== null) pairs.push(["scaling", printable(`${scaling.sentence} (${ago(scaling.atMs, nowMs)})`)]);
   for (const metric of scaling?.metrics ?? []) pairs.push([`metric ${printable(metric.name)}`, metricText(metric)]);
   if (load === null) return [...pairs, ["load", "no gateway has reported"]];

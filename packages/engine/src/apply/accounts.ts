@@ -4,6 +4,7 @@ import type { TeamName, Team } from "@headroom/model";
 import { accrued, reachesMs, renewalMs } from "../usage/account.ts";
 import { daysFrom } from "../usage/days.ts";
 import type { World } from "../cluster/world.ts";
+import { accrueEndpoints, hasEndpointAccounts } from "./endpoint-accounts.ts";
 import type { WritableWorld } from "./writable.ts";
 
 /**
@@ -17,6 +18,7 @@ export function accrueLine(world: WritableWorld, team: TeamName): void {
 
 /** Brings every budget account up to now. Called before teams or prices change. */
 export function accrueAll(world: WritableWorld): void {
+  accrueEndpoints(world);
   for (const team of world.state.accounts.keys()) accrue(world, team);
 }
 
@@ -52,6 +54,7 @@ export function recountAccounts(world: WritableWorld): void {
   world.budgets.rebuild();
   world.budgets.wakes.clear();
   for (const team of world.state.accounts.keys()) wakeForBudget(world, team, world.state.nowMs);
+  if (hasEndpointAccounts(world)) world.timers.add({ kind: "budget", atMs: world.state.nowMs });
 }
 
 /**

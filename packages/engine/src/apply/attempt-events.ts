@@ -13,6 +13,7 @@ import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.t
 import { growthOf, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import { fileAttempt, waitForItsTime, waitForPrediction, waitForReadiness, waitForWindows } from "../cluster/world.ts";
 import { wakeForBudgets } from "./accounts.ts";
+import { wakeForEndpoint } from "./endpoint-accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
 import { settleUse } from "./resize-events.ts";
 import { countEnd, updateTask } from "./tasks.ts";
@@ -108,6 +109,7 @@ function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
   fileAttempt(world, attempt);
   markDirty(world);
   wakeForBudgets(world, workload.spec.team);
+  wakeForEndpoint(world, workload, world.state.nowMs);
 }
 
 const stopFor = ({ reason, atMs }: Pick<AttemptStop, "reason" | "atMs">, closedBy: ClosedBy | undefined): AttemptStop =>

@@ -5,6 +5,7 @@ import { growthOf, holdAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import { waitForWindows } from "../cluster/world.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 import { accrueLine, wakeForBudgets } from "./accounts.ts";
+import { accrueEndpoint, wakeForEndpoint } from "./endpoint-accounts.ts";
 import { recordDecayedUsage } from "./decayed-usage.ts";
 import { markDirty, takeNomination } from "./plan-events.ts";
 import { touchedAttempt, workloadOf } from "./writable.ts";
@@ -18,6 +19,7 @@ export const resizeEvents: Appliers<ResizeEvent> = {
     });
     markDirty(world);
     wakeForBudgets(world, workload.spec.team);
+    wakeForEndpoint(world, workload, world.state.nowMs);
     waitForWindows(world, attempt);
     world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
   },
@@ -65,6 +67,7 @@ export const resizeEvents: Appliers<ResizeEvent> = {
       delete degraded.missing;
     });
     wakeForBudgets(world, workload.spec.team);
+    wakeForEndpoint(world, workload, world.state.nowMs);
     waitForWindows(world, attempt);
   },
   workersJoined(world, { attemptId }) {
@@ -78,6 +81,7 @@ export const resizeEvents: Appliers<ResizeEvent> = {
 /** Settles budgets and usage history before running work changes. */
 export function settleUse(world: WritableWorld, workload: WritableWorkload): void {
   accrueLine(world, workload.spec.team);
+  accrueEndpoint(world, workload);
   recordDecayedUsage(world, workload);
 }
 

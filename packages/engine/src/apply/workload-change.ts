@@ -4,6 +4,7 @@ import type { EventOf, WorkloadChanges, WorkloadId } from "@headroom/model";
 import { growthOf, holdAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import { fileDependencies, waitForItsTime, waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
+import { accrueEndpoint, openEndpointAccount } from "./endpoint-accounts.ts";
 import { activeAttempt, queueIfReady, touchedAttempt, touchedWorkload } from "./writable.ts";
 import type { WritableWorld } from "./writable.ts";
 
@@ -18,7 +19,9 @@ export function changeWorkload(world: WritableWorld, event: EventOf<"workloadCha
     world.queue.setGrowth(workload, attempt.id, 0);
   }
   world.queue.remove(workload);
+  if (changes.budget !== undefined) accrueEndpoint(world, workload);
   workload.spec = changedSpec(workload.spec, changes);
+  if (changes.budget !== undefined) openEndpointAccount(world, workload);
   if (changes.hold === true) workload.held = true;
   else if (changes.hold === false) delete workload.held;
   if (changes.after !== undefined) replaceDependencies(world, workload, event);

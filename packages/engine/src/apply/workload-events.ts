@@ -1,5 +1,5 @@
-import { meets, learnsDemand, InvariantError } from "@headroom/model";
-import type { EventOf, WorkloadEvent, WorkloadId, Task, WaitsFor } from "@headroom/model";
+import { invariant, meets, learnsDemand, InvariantError } from "@headroom/model";
+import type { EndpointAccount, EventOf, WorkloadEvent, WorkloadId, Task, WaitsFor } from "@headroom/model";
 import { DemandMix } from "../state/demand-mix.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
@@ -9,6 +9,8 @@ import { rerunTasks, stopTask, updateTask } from "./tasks.ts";
 import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
+import { charged } from "../usage/endpoint-account.ts";
+import { accrueEndpoint, openEndpointAccount } from "./endpoint-accounts.ts";
 import { rolloutEvents } from "./rollout-events.ts";
 import { changeWorkload } from "./workload-change.ts";
 
@@ -47,6 +49,20 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     // The start window of an endpoint without waiting replicas was not checked.
     if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
   },
+  endpointBudgetCrossed(world, { workloadId, percent, periodStartMs }) {
+    const { workload, account } = accountOf(world, workloadId);
+    workload.account = { ...account, crossed: { percent, periodStartMs } };
+  },
+  endpointBudgetRenewed(world, { workloadId }) {
+    const { workload, account } = accountOf(world, workloadId);
+    const { crossed: _crossed, ...rest } = account;
+    workload.account = rest;
+  },
+  overflowCharged(world, { workloadId, gateway, startedAtMs, microUsd, atMs }) {
+    const { workload, account } = accountOf(world, workloadId);
+    workload.account = charged(account, { gateway, startedAtMs, microUsd });
+    world.timers.add({ kind: "budget", atMs });
+  },
   ...rolloutEvents,
   workloadHeld(world, { workloadId }) {
     const workload = touchedWorkload(world, workloadId);
@@ -70,6 +86,18 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
   },
   workloadEnded: end,
 };
+
+/** The account of the endpoint, brought up to now. */
+function accountOf(
+  world: WritableWorld,
+  id: WorkloadId,
+): { readonly workload: WritableWorkload; readonly account: EndpointAccount } {
+  const workload = touchedWorkload(world, id);
+  accrueEndpoint(world, workload);
+  const { account } = workload;
+  invariant(account !== undefined, `endpoint ${id} has no account`);
+  return { workload, account };
+}
 
 function submit(world: WritableWorld, event: EventOf<"workloadSubmitted">): void {
   const { state } = world;
@@ -98,6 +126,7 @@ function submit(world: WritableWorld, event: EventOf<"workloadSubmitted">): void
     digestLanes: null,
   };
   if (event.spec.hold === true) workload.held = true;
+  openEndpointAccount(world, workload);
   state.workloads.set(workload.id, workload);
   if (learnsDemand(world.rules)) (state.demand ??= new DemandMix()).count(event.spec);
   waitForStart(world, workload, event);

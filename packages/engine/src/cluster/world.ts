@@ -270,7 +270,8 @@ function waitForTheClock(world: World): void {
   // The first round looks at the nodes that the engine ordered and at the work that waits for orders, and schedules its own wakeups.
   const mayBurst = [...state.pools.values()].some(({ burst }) => burst !== undefined);
   if (mayBurst || state.burstAccounts.size > 0) timers.add({ kind: "calendar", atMs: state.nowMs });
-  if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
+  const hasBudget = [...state.workloads.values()].some(({ account }) => account !== undefined);
+  if (state.accounts.size > 0 || hasBudget) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 
 /** Schedules wakeups for the expiry of a proposal, for its score, and for the budget of change that it has used. */

@@ -7,7 +7,7 @@ import { apply } from "./apply-documents.ts";
 import { changeArtifact, registerArtifact } from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload } from "./change-workload.ts";
-import { scaleEndpoint } from "./scale-endpoint.ts";
+import { chargeOverflow, scaleEndpoint } from "./scale-endpoint.ts";
 import { steerRollout } from "./rollouts.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { setExecutor } from "./executors.ts";
@@ -88,6 +88,8 @@ function decide(batch: Batch, command: Command): Decision {
       return changeWorkload(batch, command);
     case "scaleEndpoint":
       return scaleEndpoint(batch, command);
+    case "chargeOverflow":
+      return chargeOverflow(batch, command);
     case "steerRollout":
       return steerRollout(batch, command);
     case "startExec":

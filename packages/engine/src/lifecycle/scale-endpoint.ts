@@ -1,5 +1,5 @@
 /** The number of replicas of an endpoint: its initial number, and its changes within the bounds of the spec. */
-import { isDue, taskOf } from "@headroom/model";
+import { isBudgetSpent, isDue, replicaBounds, taskOf } from "@headroom/model";
 import type {
   AttemptId,
   ChangeRefusal,
@@ -50,8 +50,29 @@ export function recordChangedScale(
   const { spec, scale } = workload;
   if (spec.kind !== "serve" || scale === undefined) return;
   const isRequested = changes.replicaCount !== undefined;
-  const replicas = within(spec.replicas, changes.replicaCount ?? scale.replicas);
-  recordChange(batch, workload, { replicas, actor, ground: { kind: isRequested ? "requested" : "bounds" } });
+  const replicas = within(boundsOf(workload), changes.replicaCount ?? scale.replicas);
+  recordScaleChange(batch, workload, { replicas, actor, ground: { kind: isRequested ? "requested" : "bounds" } });
+}
+
+/** Takes the cost of requests that left the endpoint. A counter that went back, and one without news, change nothing. */
+export function chargeOverflow(batch: Batch, command: Command & { readonly kind: "chargeOverflow" }): Decision {
+  const { workloadId, gateway, startedAtMs, microUsd } = command;
+  const workload = batch.world.state.workloads.get(workloadId);
+  if (workload === undefined) return refused({ code: "unknownWorkload", workloadId });
+  const known = workload.account?.gateways?.find(
+    (each) => each.gateway === gateway && each.startedAtMs === startedAtMs,
+  );
+  if (workload.account !== undefined && workload.endedAtMs === null && microUsd > (known?.microUsd ?? -1))
+    batch.emit({
+      kind: "overflowCharged",
+      version: 1,
+      atMs: batch.nowMs,
+      workloadId,
+      gateway,
+      startedAtMs,
+      microUsd,
+    });
+  return done({ kind: "workloadChanged", workloadId, fields: [] });
 }
 
 /**
@@ -68,18 +89,25 @@ export function scaleEndpoint(batch: Batch, command: Command & { readonly kind: 
     refused({ code: "cannotChange", workloadId, field: "replicaCount", cause });
   if (spec.kind !== "serve" || scale === undefined) return cannot("otherKind");
   if (stopRequested) return cannot("stopping");
-  const wanted = within(spec.replicas, replicas);
+  const wanted = within(boundsOf(workload), replicas);
   const isChange = spec.scale !== undefined && scale.replicas === from && wanted !== from;
   const surplus = Math.max(0, scale.replicas - wanted);
   if (isChange)
-    recordChange(batch, workload, { replicas: wanted, actor, ground, stopFirst: stopFirst.slice(0, surplus) });
+    recordScaleChange(batch, workload, { replicas: wanted, actor, ground, stopFirst: stopFirst.slice(0, surplus) });
   return done({ kind: "workloadChanged", workloadId, fields: isChange ? ["replicaCount"] : [] });
 }
 
 const within = ({ min, max }: { readonly min: number; readonly max: number }, replicas: number): number =>
   Math.min(max, Math.max(min, replicas));
 
-function recordChange(batch: Batch, workload: Workload, change: ScaleChange): void {
+/** The bounds now. Only an endpoint has some. */
+const boundsOf = ({ spec, account }: Workload): { readonly min: number; readonly max: number } =>
+  spec.kind === "serve"
+    ? replicaBounds({ spec, ...(account === undefined ? {} : { account }) })
+    : { min: 0, max: Number.POSITIVE_INFINITY };
+
+/** Records the number if it is another one. */
+export function recordScaleChange(batch: Batch, workload: Workload, change: ScaleChange): void {
   if (workload.scale === undefined || change.replicas === workload.scale.replicas) return;
   const due = change.replicas > workload.scale.replicas ? surplusBackOffs(workload, batch.nowMs) : [];
   recordScale(batch, workload.id, change, due);
@@ -101,7 +129,7 @@ function surplusBackOffs(workload: Workload, nowMs: number): readonly number[] {
 }
 
 /** The reason why changes of the number of tasks or replicas are refused, or `null`. */
-export function countRefusal({ spec }: Workload, changes: WorkloadChanges): ChangeRefusal | null {
+export function countRefusal({ spec, account }: Workload, changes: WorkloadChanges): ChangeRefusal | null {
   const { taskCount, replicas = spec.kind === "serve" ? spec.replicas : undefined, replicaCount } = changes;
   if (taskCount !== undefined) {
     if (spec.kind !== "batch") return { field: "taskCount", cause: "otherKind" };
@@ -109,12 +137,16 @@ export function countRefusal({ spec }: Workload, changes: WorkloadChanges): Chan
   }
   if (changes.scale !== undefined && spec.kind !== "serve") return { field: "scale", cause: "otherKind" };
   if (changes.overflow !== undefined && spec.kind !== "serve") return { field: "overflow", cause: "otherKind" };
+  if (changes.budget !== undefined && spec.kind !== "serve") return { field: "budget", cause: "otherKind" };
   if (changes.replicas !== undefined) {
     if (spec.kind !== "serve") return { field: "replicas", cause: "otherKind" };
     if (changes.replicas.min > changes.replicas.max) return { field: "replicas", cause: "emptyRange" };
   }
   if (replicaCount === undefined) return null;
   if (spec.kind !== "serve" || replicas === undefined) return { field: "replicaCount", cause: "otherKind" };
+  const budgeted = { spec: { ...spec, replicas }, ...(account === undefined ? {} : { account }) };
+  if (isBudgetSpent(budgeted) && changes.budget === undefined && replicaCount > replicaBounds(budgeted).max)
+    return { field: "replicaCount", cause: "budgetSpent" };
   const isWithin = replicaCount >= replicas.min && replicaCount <= replicas.max;
   return isWithin ? null : { field: "replicaCount", cause: "outsideReplicas", replicas };
 }

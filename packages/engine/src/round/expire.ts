@@ -7,6 +7,7 @@ import type { Timer } from "../cluster/timers.ts";
 import { correctedPrediction } from "../usage/run-times.ts";
 import { activeAttempt, byPlacement, workloadOf } from "../cluster/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";
+import { keepEndpointBudgets } from "./keep-endpoint-budgets.ts";
 import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./keep-calendar.ts";
 import { readyByMs } from "../cluster/world.ts";
@@ -47,7 +48,10 @@ export function expire(batch: Batch): void {
   for (const attempt of inOrder(unready)) restartUnready(batch, attempt);
   for (const attempt of inOrder(outlived)) correctPrediction(batch, attempt);
   if (isCalendarDue) keepCalendar(batch);
-  if (isBudgetDue) keepBudgets(batch);
+  if (isBudgetDue) {
+    keepBudgets(batch);
+    keepEndpointBudgets(batch);
+  }
   if (isScheduleDue) keepSchedules(batch);
 }
 

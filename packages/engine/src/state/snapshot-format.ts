@@ -13,6 +13,16 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Budgets of endpoints, and changes with such a ground.
+  {
+    format: 31,
+    isIn: ({ workloads }) =>
+      some(
+        workloads,
+        ({ account, scale }) =>
+          account !== undefined || scale?.ground.kind === "budgetSpent" || scale?.ground.kind === "budgetRenewed",
+      ),
+  },
   // Pools that list the kinds of workload that they take.
   { format: 30, isIn: ({ pools }) => some(pools, ({ kinds }) => kinds !== undefined) },
   // Imported past work.

@@ -12,6 +12,7 @@ export function beginEndpoint(drive: Drive): void {
   change(drive, { replicaCount: 2, scale: { concurrencyMilli: 4_000, idleToZeroMs: 60_000, downAfterMs: 60_000 } });
   const budget = { microUsd: 50_000_000, period: "day" } as const;
   change(drive, { overflow: { provider: "backup", queueTimeMs: 5_000, budget, dataRules: ["unmarked"] } });
+  change(drive, { budget: { microUsd: 1_000_000, period: "day", over: "warn" } });
   const metrics = [{ name: "jobsQueued", source: "site", perReplicaMilli: 20_000 }] as const;
   change(drive, { scale: { concurrencyMilli: 4_000, metrics, idleToZeroMs: 60_000, downAfterMs: 60_000 } });
   const [first, second] = replicasOf(drive);
@@ -35,6 +36,29 @@ export function followLoad(drive: Drive): void {
     command({ ...scaled, from: 2, replicas: 1, ground: { ...load, ...queued }, stopFirst: [] }),
     command({ ...scaled, from: 1, replicas: 2, ground: { ...load, ...queued }, stopFirst: [] }),
   );
+}
+
+/** Requests that left the endpoint cost more than its budget, which is then raised. */
+export function spendBudget(drive: Drive): void {
+  const charge = { kind: "chargeOverflow", workloadId: workloadId(idOf(drive)), gateway: "g1" } as const;
+  const startedAtMs = drive.engine.state.nowMs;
+  drive.receive(command({ ...charge, startedAtMs, microUsd: 900_000 }));
+  change(drive, { budget: { microUsd: 1_000_000, period: "month", over: "minimum" } });
+  drive.receive(command({ ...charge, startedAtMs, microUsd: 1_100_000 }));
+  change(drive, { budget: { microUsd: 9_000_000, period: "month", over: "stop" } });
+  change(drive, { replicaCount: 2 });
+  change(drive, { budget: null });
+}
+
+/** An endpoint whose budget is renewed while time passes. */
+export function meterEndpoint(drive: Drive): void {
+  const metered = spec("metered", { acceleratorTypes: ["L4"], replicas: { min: 0, max: 1 } });
+  const budget = { microUsd: 1_000_000, period: "day", over: "warn" } as const;
+  drive.receive(command({ kind: "submitWorkload", spec: { ...metered, budget } as typeof metered }));
+  const id = [...drive.engine.state.workloads.values()].findLast(({ spec: { name } }) => name === "metered")?.id;
+  if (id === undefined) throw new Error("the endpoint was not submitted");
+  const charge = { kind: "chargeOverflow", workloadId: id, gateway: "g1", startedAtMs: drive.nowMs } as const;
+  drive.receive(command({ ...charge, microUsd: 800_000 }));
 }
 
 /** The ready replica stops answering, and the endpoint ends. */

@@ -12,7 +12,14 @@ import { divide, foresee, keepTime, predict, register, report } from "./life-in-
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
 import { beginArtifacts, endArtifacts } from "./life-of-artifacts.ts";
 import { beginBursts, endBursts } from "./life-of-bursts.ts";
-import { beginEndpoint, endEndpoint, followLoad, rollEndpointsOut } from "./life-of-endpoints.ts";
+import {
+  beginEndpoint,
+  endEndpoint,
+  followLoad,
+  meterEndpoint,
+  rollEndpointsOut,
+  spendBudget,
+} from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginProposals, endProposals } from "./life-of-proposals.ts";
@@ -60,6 +67,7 @@ export function recordLife(): RecordedLife {
   endOrders(drive);
   endSilence(drive);
   followLoad(drive);
+  spendBudget(drive);
   rollEndpointsOut(drive);
   endPipelines(drive);
   endEndpoint(drive);
@@ -68,6 +76,7 @@ export function recordLife(): RecordedLife {
   govern(drive);
   plan(drive);
   replace(drive);
+  meterEndpoint(drive);
   keepTime(drive);
   relabel(drive);
   save(drive);

@@ -2,6 +2,7 @@
  * All events: facts in the past tense, stored in the journal as JSON in this form. The `version` of a kind grows when
  * its fields change. `apply/` also reads older versions. A journal with an unknown kind is refused at the start.
  */
+import type { GatewayCounter } from "../resources/endpoint-budget.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { ArtifactChange, ArtifactVersion } from "../resources/artifact.ts";
@@ -165,6 +166,18 @@ export type WorkloadEvent =
       /** Tasks whose back-off ends, because it began when the endpoint needed fewer replicas. Absent: none. */
       readonly due?: readonly number[];
     })
+  /** The endpoint spent this percentage of its budget. Amounts in micro-dollars. */
+  | (Fact<"endpointBudgetCrossed"> & {
+      readonly workloadId: WorkloadId;
+      readonly percent: number;
+      readonly limit: number;
+      readonly spent: number;
+      readonly periodStartMs: number;
+    })
+  /** Another period of the budget began. */
+  | (Fact<"endpointBudgetRenewed"> & { readonly workloadId: WorkloadId })
+  /** A gateway reported the cost of the requests that left the endpoint since its start. */
+  | (Fact<"overflowCharged"> & { readonly workloadId: WorkloadId } & GatewayCounter)
   /** The endpoint begins to run another revision. */
   | (Fact<"rolloutStarted"> & {
       readonly workloadId: WorkloadId;

@@ -3,6 +3,7 @@
  * or nodes from an executor. A signal comes from a workload's process. A tick reports the time. Inputs are validated
  * before they reach the engine.
  */
+import type { GatewayCounter } from "../resources/endpoint-budget.ts";
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ImportedHistory } from "../resources/imported-history.ts";
@@ -66,6 +67,8 @@ export type Command =
       /** Replicas to stop first, the one with the fewest requests first. */
       readonly stopFirst: readonly AttemptId[];
     })
+  /** The cost of the requests that left an endpoint, as one gateway counts it. Without a budget nothing changes. */
+  | (CommandCommon & { readonly kind: "chargeOverflow"; readonly workloadId: WorkloadId } & GatewayCounter)
   /** Steers the rollout with this number; if it has ended meanwhile, nothing changes. */
   | (CommandCommon & {
       readonly kind: "steerRollout";

@@ -98,6 +98,8 @@ export interface ChangeRefusal {
     | "otherKind"
     | "fewerTasks"
     | "outsideReplicas"
+    /** The budget of the endpoint is spent. */
+    | "budgetSpent"
     /** Another user submitted the workload, and it would run with that user's rights. */
     | "otherSubmitter"
     /** A rollout is in progress. */

@@ -3,6 +3,7 @@
  * changes, and the difference between two specs. Decisions, `apply/` and the API read this one list of fields.
  */
 import { canonicalJson } from "../base/canonical.ts";
+import type { EndpointBudget } from "./endpoint-budget.ts";
 import { declaredSpec } from "./rollout.ts";
 import type { RevisionChanges, RolloutSpec } from "./rollout.ts";
 import type {
@@ -48,6 +49,8 @@ export interface WorkloadChanges {
   readonly rollout?: RolloutSpec | null;
   /** Where requests of an endpoint go while its replicas are saturated; `null`: nowhere. */
   readonly overflow?: OverflowSpec | null;
+  /** Money of an endpoint; `null`: it has no budget of its own. */
+  readonly budget?: EndpointBudget | null;
   /** Command of an endpoint. This field, `dir`, `ready`, `servedModel` and `env` make a revision: a rollout changes them. */
   readonly run?: string;
   readonly dir?: string | null;
@@ -78,6 +81,7 @@ const FIELDS: Readonly<Record<ChangeableField, true>> = {
   scale: true,
   rollout: true,
   overflow: true,
+  budget: true,
   run: true,
   dir: true,
   ready: true,
@@ -108,6 +112,7 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
       return null;
     case "rollout":
     case "overflow":
+    case "budget":
     case "ready":
     case "servedModel":
       return spec.kind === "serve" ? (spec[field] ?? null) : null;
@@ -119,7 +124,7 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
 /** The spec with these changes. A pure function of both, because `apply/` folds the recorded changes with it. */
 export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadSpec {
   const { hold, after, notBeforeMs, env, workers, minWorkers, ...values } = changes;
-  const { notify, scale, rollout, overflow, servedModel, ...others } = values;
+  const { notify, scale, rollout, overflow, budget, servedModel, ...others } = values;
   const { replicaCount: _count, ...plain } = others;
   const changed: Record<string, unknown> = { ...spec, ...plain };
   if (env !== undefined) changed["env"] = changedEnv(spec.env, env);
@@ -129,6 +134,7 @@ export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): Workl
   if (scale !== undefined) setOrDelete(changed, "scale", scale);
   if (rollout !== undefined) setOrDelete(changed, "rollout", rollout);
   if (overflow !== undefined) setOrDelete(changed, "overflow", overflow);
+  if (budget !== undefined) setOrDelete(changed, "budget", budget);
   if (servedModel !== undefined) setOrDelete(changed, "servedModel", servedModel);
   if (notBeforeMs !== undefined) setOrDelete(changed, "notBeforeMs", notBeforeMs);
   if (workers !== undefined || minWorkers !== undefined) changed["gang"] = changedGang(spec.gang, changes);
@@ -216,7 +222,15 @@ function envDifference(known: WorkloadSpec["env"], wanted: WorkloadSpec["env"]):
 }
 
 /** Fields that change in place in an endpoint alone, by a rollout. */
-const REVISION_ONLY: ReadonlySet<string> = new Set(["run", "dir", "ready", "servedModel", "rollout", "overflow"]);
+const REVISION_ONLY: ReadonlySet<string> = new Set([
+  "run",
+  "dir",
+  "ready",
+  "servedModel",
+  "rollout",
+  "overflow",
+  "budget",
+]);
 
 /** The changes of a revision among changes of an endpoint; `null`: there are none. */
 export function revisionChangesIn(spec: WorkloadSpec, changes: WorkloadChanges): RevisionChanges | null {

@@ -1,4 +1,5 @@
 /** Workloads: submitted specs and their state. Durations in ms, memory in MiB, cores in thousandths. */
+import type { EndpointAccount, EndpointBudget } from "./endpoint-budget.ts";
 import type { AntiAffinitySpec } from "./anti-affinity.ts";
 import type { WorkerExit, Checkpoint, EndedAttempt } from "./attempt.ts";
 import { isRegistered } from "./artifact.ts";
@@ -308,6 +309,8 @@ export type WorkloadSpec =
       readonly rollout?: RolloutSpec;
       /** Absent: requests wait in the gateway, or are refused. */
       readonly overflow?: OverflowSpec;
+      /** Absent: the budgets of its teams alone bound it. */
+      readonly budget?: EndpointBudget;
     })
   | (SpecCommon & {
       readonly kind: "batch";
@@ -351,6 +354,8 @@ export interface Workload extends WorkloadTasks {
   readonly endReason: EndReason | null;
   /** The number of replicas that the endpoint should have, and why; absent: the workload is no endpoint. */
   readonly scale?: EndpointScale;
+  /** What the endpoint spent; absent: it has no budget. */
+  readonly account?: EndpointAccount;
   /** Number of the revision that the replicas run; absent: 1. */
   readonly revisionNumber?: number;
   /** The rollout of the next revision; absent: none is in progress. */
@@ -384,11 +389,16 @@ export interface EndpointScale {
   readonly stopFirst?: readonly AttemptId[];
 }
 
-/** Why the number of replicas changed. `submitted`: the initial number. `bounds`: the range of replicas changed. */
+/**
+ * Why the number of replicas changed. `submitted`: the initial number. `bounds`: the range of replicas changed. `budgetSpent`,
+ * `budgetRenewed`: the budget of the endpoint.
+ */
 export type ScaleGround =
   | { readonly kind: "submitted" }
   | { readonly kind: "requested" }
   | { readonly kind: "bounds" }
+  | { readonly kind: "budgetSpent" }
+  | { readonly kind: "budgetRenewed" }
   | LoadGround;
 
 /**

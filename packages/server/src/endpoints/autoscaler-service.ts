@@ -23,6 +23,7 @@ import { LearntFiles } from "./learnt-files.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { makesRoom } from "./makes-room.ts";
 import { NewestValues } from "./newest-values.ts";
+import { OverflowCharges } from "./overflow-charges.ts";
 import { RolloutService } from "./rollout-service.ts";
 
 const TICK_MS = 2_000;
@@ -56,6 +57,7 @@ export class AutoscalerService implements EndpointReadings {
   readonly #rollouts: RolloutService;
   readonly #followed = new Map<string, Followed>();
   readonly #learnt: LearntFiles;
+  readonly #charges: OverflowCharges;
   #isSwept = false;
   #timer: NodeJS.Timeout | null = null;
   #look: Promise<void> | null = null;
@@ -64,6 +66,7 @@ export class AutoscalerService implements EndpointReadings {
   constructor(parts: AutoscalerParts) {
     this.#parts = parts;
     this.#rollouts = new RolloutService(parts);
+    this.#charges = new OverflowCharges(parts);
     this.#learnt = new LearntFiles(parts.home, parts.log, parts.nowMs);
     parts.telemetry.onFollowed = (values) => this.#metrics.take(values);
   }
@@ -146,6 +149,7 @@ export class AutoscalerService implements EndpointReadings {
       if (this.#isClosed) return;
       if (!this.#isSwept) await this.#learnt.keepOnly(present);
       this.#isSwept = true;
+      await this.#charges.send(ids, (id) => this.#reports.reportsOf(id));
       await this.#learnAgain();
       await this.#learnt.storeDue(this.#learntOfAll());
     } catch (error) {

@@ -42,6 +42,10 @@ export interface NotificationMessage {
 export function messageOf({ state }: Engine, sequence: number, event: Event): NotificationMessage | null {
   const common = { sequence, atMs: event.atMs, sentence: eventText(eventEnvelope(sequence, event).event).sentence };
   if (event.kind === "budgetCrossed") return { ...common, kinds: ["budget"], team: event.team, workload: null };
+  if (event.kind === "endpointBudgetCrossed") {
+    const endpoint = state.workloads.get(event.workloadId);
+    return endpoint === undefined ? null : { ...common, kinds: ["budget"], ...about(endpoint) };
+  }
   if (event.kind === "workloadEnded") {
     const workload = state.workloads.get(event.workloadId);
     const kinds: readonly NotificationKind[] = event.phase === "failed" ? ["ended", "failed"] : ["ended"];

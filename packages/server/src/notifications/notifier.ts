@@ -28,6 +28,7 @@ const NOTIFYING: ReadonlySet<string> = new Set([
   "attemptEnded",
   "gangDegraded",
   "budgetCrossed",
+  "endpointBudgetCrossed",
 ]);
 
 export interface NotifierOptions {

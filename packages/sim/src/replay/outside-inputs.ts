@@ -87,6 +87,7 @@ export function changedInput(
       const workloadId = idOf(input.workloadId);
       return workloadId === null ? null : { ...input, workloadId, stopFirst: [] };
     }
+    case "chargeOverflow":
     case "steerRollout": {
       const workloadId = idOf(input.workloadId);
       return workloadId === null ? null : { ...input, workloadId };

@@ -8,7 +8,7 @@ import { batch, serve, train } from "./workload.ts";
 const { dir, run, name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
 const { max, backoffMs, backoffMaxMs } = retries.unwrap().shape;
 const { taskCount: tasks } = batch.wire.shape;
-const { overflow, ready, rollout, scale, servedModel } = serve.wire.shape;
+const { budget, overflow, ready, rollout, scale, servedModel } = serve.wire.shape;
 const size = z.int().min(1).max(limits.WORKERS_MAX);
 
 /** The fields that change. A field that is left out stays; `null` removes a value. */
@@ -40,6 +40,9 @@ export const workloadChanges = z
     }),
     overflow: overflow.unwrap().nullable().optional().meta({
       description: "Where requests of an endpoint go while its replicas are saturated; null: nowhere.",
+    }),
+    budget: budget.unwrap().nullable().optional().meta({
+      description: "Money of an endpoint for each day or month; null: the budgets of its team alone.",
     }),
     run: run.optional().meta({ description: "Command of an endpoint. A rollout changes it." }),
     dir: dir.unwrap().optional().meta({ description: "Working directory of an endpoint. A rollout changes it." }),
@@ -83,6 +86,7 @@ export const recordedChanges = z
     taskCount: z.int().optional(),
     replicas: replicaRange.optional(),
     scale: scale.unwrap().nullable().optional(),
+    budget: budget.unwrap().nullable().optional(),
     rollout: rollout.unwrap().nullable().optional(),
     overflow: overflow.unwrap().nullable().optional(),
   })

@@ -34,6 +34,7 @@ import { overflow } from "./overflow.ts";
 import { rollout } from "./rollout.ts";
 import { retries } from "./retries.ts";
 import { scale } from "./scale-targets.ts";
+import { endpointBudget } from "./endpoint-budget.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts";
 
@@ -361,7 +362,17 @@ export const ofStepWorkload = (written: WrittenStepWorkload, name: string, team:
 const { model: _trainedModel, elastic: _elastic, ...served } = common;
 
 export const serve = record(
-  { kind: kinds.serve, ...served, replicas, ready, scale, rollout, overflow, model: servedModel },
+  {
+    kind: kinds.serve,
+    ...served,
+    replicas,
+    ready,
+    scale,
+    rollout,
+    overflow,
+    budget: endpointBudget,
+    model: servedModel,
+  },
   {
     ...notes,
     wire: (shape) =>

@@ -38,6 +38,7 @@ const words: Readonly<Record<NonNullable<NonNullable<Endpoint["scaling"]>["kept"
   holding: "holds before it changes",
   max: "at its maximum",
   metric: "a value that it follows is not known",
+  budget: "its budget is spent",
   refused: "change refused",
 };
 

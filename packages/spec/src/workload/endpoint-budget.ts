@@ -1,0 +1,35 @@
+/** `budget` of `kind: serve`: money of an endpoint for each day or month. */
+import { z } from "zod";
+import { defaulted, optional, record, required } from "../encoding/field.ts";
+import * as notation from "../encoding/notation.ts";
+import { dollars } from "../team.ts";
+
+const budget = record(
+  {
+    usd: required(dollars, {
+      wire: "microUsd",
+      description:
+        "Dollars for each period: replicas by the prices of the pools, and requests that left by `overflow`.",
+      examples: [50],
+    }),
+    period: defaulted(notation.choice(["day", "month"]), "day", {
+      description: "Calendar day or month in UTC. The budget is renewed at its start.",
+    }),
+    over: defaulted(notation.choice(["warn", "minimum", "stop"]), "minimum", {
+      description:
+        "What stays when the budget is spent, until it is renewed. `warn`: everything. `minimum`: `replicas.min`. `stop`: no replica.",
+    }),
+  },
+  {
+    meant: { money: "usd", dollars: "usd", per: "period", action: "over" },
+    wire: (shape) =>
+      z
+        .strictObject({ ...shape, period: shape.period.unwrap(), over: shape.over.unwrap() })
+        .meta({ id: "EndpointBudget" }),
+  },
+);
+
+export const endpointBudget = optional(budget, {
+  description: "Money of the endpoint. Its number of replicas never costs more.",
+  otherwise: "the budgets of its team alone bound it",
+});
