@@ -132,12 +132,15 @@ function run(isYielding: boolean): Readonly<Record<string, unknown>> {
     const waiting = looked(model);
     if (!isYielding || waiting === null) return;
     const others = all.flatMap((each) => looked(each) ?? []);
-    const command = model.yields.next({ waiting, others, reports, nowMs }, (tried) => makesRoom(model, tried));
+    const candidates = model.yields.candidates({ waiting, others, reports, nowMs });
+    if (candidates.length === 0) return;
+    const command = candidates.find((tried) => makesRoom(model, tried)) ?? null;
+    model.yields.chosen(command, nowMs);
     if (command !== null)
       all.find(({ id }) => id === command.workloadId)?.control.yielded(command.replicas - command.from, nowMs);
     scale(command);
   };
-  /** As the control plane asks its engine (`server/src/endpoints/makes-room.ts`). */
+  /** As the control plane asks its engine (`server/src/forecast/makes-room.ts`). */
   const makesRoom = ({ id }: Model, command: ScaleCommand): boolean => {
     const fork = simulation.fork();
     fork.command({ ...common, commandId: commandId("makes-room"), ...command });

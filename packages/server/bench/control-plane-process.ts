@@ -154,7 +154,7 @@ const plane = {
   remedies: new RemedyService({ driver, incidents, telemetry, forecast, remediations, log, nowMs: () => Date.now() }),
   metricSourceService: new MetricSourceService({ home: config.home, driver, telemetry, log }),
   metricTriggers: new MetricTriggers({ home: config.home, driver, telemetry, log, nowMs: () => Date.now() }),
-  autoscaler: new AutoscalerService({ home: config.home, driver, telemetry, log, nowMs: () => Date.now() }),
+  autoscaler: new AutoscalerService({ home: config.home, driver, telemetry, forecast, log, nowMs: () => Date.now() }),
   provisioners: new ProvisionerService({ home: config.home, driver, log }),
   version: "bench",
   startedAtMs: Date.now(),

@@ -342,7 +342,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     }),
     gateway,
     trials: new EndpointTrials(gateway, tokens),
-    autoscaler: new AutoscalerService({ home, driver, telemetry, log, nowMs }),
+    autoscaler: new AutoscalerService({ home, driver, telemetry, forecast, log, nowMs }),
     provisioners: new ProvisionerService({ home, driver, log }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,

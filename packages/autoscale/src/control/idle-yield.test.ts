@@ -57,7 +57,13 @@ const next = (
   yields: IdleYields,
   { others, reports, nowMs = NOW_MS, waits = waiting }: Tried,
   makesRoom: (command: ScaleCommand) => boolean = () => true,
-): ScaleCommand | null => yields.next({ waiting: waits, others, reports, nowMs }, makesRoom);
+): ScaleCommand | null => {
+  const candidates = yields.candidates({ waiting: waits, others, reports, nowMs });
+  if (candidates.length === 0) return null;
+  const command = candidates.find(makesRoom) ?? null;
+  yields.chosen(command, nowMs);
+  return command;
+};
 
 it("takes a replica of the endpoint that is idle for longest, and all where one is not enough", () => {
   const reports = reportsOf({ a: load({ idleMs: 70_000 }), b: load({ idleMs: 90_000 }), c: load({ idleMs: 4_000 }) });

@@ -36,52 +36,39 @@ export class IdleYields {
   #nextAtMs = 0;
 
   /**
-   * The command that gives up as few replicas as are needed, of the endpoint that is idle for longest; `null`: none can. `makesRoom`:
-   * whether the waiting endpoint would get a place.
+   * Commands that could make room now, in the order in which they are to be tried: the endpoint that is idle for longest first, and as
+   * few of its replicas as possible. Empty: nothing is to be asked now.
    */
-  next(
-    { waiting, others, reports, nowMs }: YieldSample,
-    makesRoom: (command: ScaleCommand) => boolean,
-  ): ScaleCommand | null {
+  candidates({ waiting, others, reports, nowMs }: YieldSample): readonly ScaleCommand[] {
     if (waiting.active.length > 0) {
       [this.#victim, this.#againMs, this.#nextAtMs] = [null, AGAIN_MS, 0];
-      return null;
+      return [];
     }
-    if (!waitsForPlace(waiting, reports, nowMs)) return null;
+    if (!waitsForPlace(waiting, reports, nowMs)) return [];
     // One that stops makes room when it has stopped.
     const last = others.find(({ id }) => id === this.#victim);
-    if (last !== undefined && last.active.length > last.scale.replicas) return null;
-    if (nowMs < this.#nextAtMs && this.#nextAtMs - nowMs <= AGAIN_MAX_MS) return null;
-    const command = this.#found({ waiting, others, reports, nowMs }, makesRoom);
-    if (command === undefined) return null;
-    if (command === null) {
-      // Another one is ahead in the queue, or the endpoint waits for something else: nothing was given up in vain.
-      this.#nextAtMs = nowMs + ASKED_AGAIN_MS;
-      return null;
-    }
-    this.#nextAtMs = nowMs + this.#againMs;
-    this.#againMs = Math.min(AGAIN_MAX_MS, 2 * this.#againMs);
-    this.#victim = command.workloadId;
-    return command;
-  }
-
-  /** `undefined`: no endpoint is idle; `null`: none that is idle makes room. */
-  #found(
-    { waiting, others, reports, nowMs }: YieldSample,
-    makesRoom: (command: ScaleCommand) => boolean,
-  ): ScaleCommand | null | undefined {
+    if (last !== undefined && last.active.length > last.scale.replicas) return [];
+    if (nowMs < this.#nextAtMs && this.#nextAtMs - nowMs <= AGAIN_MAX_MS) return [];
     const idle = others.flatMap((endpoint) => {
       const idleMs = canYield(waiting, endpoint, nowMs) ? idleFor(endpoint, reports, nowMs) : 0;
       return idleMs >= idleMinMs(endpoint) ? [{ endpoint, idleMs }] : [];
     });
-    if (idle.length === 0) return undefined;
     const longest = idle.toSorted((left, right) => right.idleMs - left.idleMs).slice(0, ASKED_MAX);
-    for (const { endpoint, idleMs } of longest)
-      for (const replicas of new Set([endpoint.scale.replicas - 1, 0])) {
-        const command = scaledDown(endpoint, replicas, idleMs);
-        if (makesRoom(command)) return command;
-      }
-    return null;
+    return longest.flatMap(({ endpoint, idleMs }) =>
+      [...new Set([endpoint.scale.replicas - 1, 0])].map((replicas) => scaledDown(endpoint, replicas, idleMs)),
+    );
+  }
+
+  /** Takes the first candidate that makes room; `null`: none does, or it is not known. */
+  chosen(command: ScaleCommand | null, nowMs: number): void {
+    if (command === null) {
+      // Another one is ahead in the queue, or the endpoint waits for something else: nothing was given up in vain.
+      this.#nextAtMs = nowMs + ASKED_AGAIN_MS;
+      return;
+    }
+    this.#nextAtMs = nowMs + this.#againMs;
+    this.#againMs = Math.min(AGAIN_MAX_MS, 2 * this.#againMs);
+    this.#victim = command.workloadId;
   }
 }
 

@@ -21,7 +21,7 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { LearntFiles } from "./learnt-files.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { makesRoom } from "./makes-room.ts";
+import type { ForecastService } from "../forecast/forecast-service.ts";
 import { NewestValues } from "./newest-values.ts";
 import { OverflowCharges } from "./overflow-charges.ts";
 import { RolloutService } from "./rollout-service.ts";
@@ -31,12 +31,15 @@ const TICK_MS = 2_000;
 const LEARNING_MS = 200;
 const LEARNT_AT_ONCE = 25;
 const AUTOSCALER = "autoscaler";
+/** The longest wait for an answer whether an idle endpoint makes room. */
+const ROOM_MS_MAX = 5_000;
 
 interface AutoscalerParts {
   /** Folder of the state. */
   readonly home: string;
   readonly driver: Pick<Driver, "read" | "command">;
   readonly telemetry: Pick<Telemetry, "onFollowed">;
+  readonly forecast: Pick<ForecastService, "ask">;
   readonly log: DriverLog;
   readonly nowMs: () => number;
 }
@@ -46,6 +49,7 @@ interface Followed {
   readonly control: ScalingControl;
   state: ScalingState | null;
   isDeciding: boolean;
+  isYielding: boolean;
   /** Remembers which idle endpoints made room for this one. */
   readonly yields: IdleYields;
 }
@@ -175,11 +179,11 @@ export class AutoscalerService implements EndpointReadings {
     const looked = await this.#parts.driver.read(({ state }) => lookedAt(state, workloadId));
     if (looked === null) return this.#forget(workloadId);
     const followed = this.#followed.get(workloadId) ?? this.#follow(workloadId);
+    this.#beginYield(workloadId, followed);
     if (followed.isDeciding) return;
     followed.isDeciding = true;
     try {
       await this.#decide(looked, followed);
-      await this.#yieldFor(workloadId, followed);
     } finally {
       followed.isDeciding = false;
     }
@@ -215,26 +219,56 @@ export class AutoscalerService implements EndpointReadings {
     };
   }
 
+  /** One question at a time: no endpoint waits for the answer about another one. */
+  #beginYield(workloadId: string, followed: Followed): void {
+    if (followed.isYielding || this.#isClosed) return;
+    followed.isYielding = true;
+    void this.#yieldFor(workloadId, followed)
+      .catch((error: unknown) => {
+        if (!this.#isClosed) this.#parts.log.warn(`Endpoint ${workloadId} got no room: ${String(error)}`);
+      })
+      .finally(() => (followed.isYielding = false));
+  }
+
   /** Where requests wait for a first replica without a place, an idle endpoint of the team gives up its own. */
   async #yieldFor(workloadId: string, { yields }: Followed): Promise<void> {
     const { driver, log, nowMs } = this.#parts;
-    const atMs = nowMs();
-    if ((this.#reports.load(workloadId, atMs)?.held ?? 0) === 0) return;
-    const command = await driver.read((engine) => {
-      const waiting = lookedAt(engine.state, workloadId);
-      if (waiting === null) return null;
-      const isWaiting = waitsForPlace(waiting, this.#reports, atMs);
-      const others = isWaiting ? this.#othersOf(engine.state, waiting) : [];
-      return yields.next({ waiting, others, reports: this.#reports, nowMs: atMs }, (tried) =>
-        makesRoom(engine, waiting.id, tried),
-      );
-    });
-    if (command === null) return;
+    if ((this.#reports.load(workloadId, nowMs())?.held ?? 0) === 0) return;
+    const candidates = (): Promise<readonly ScaleCommand[]> =>
+      driver.read(({ state }) => {
+        const waiting = lookedAt(state, workloadId);
+        if (waiting === null) return [];
+        const isWaiting = waitsForPlace(waiting, this.#reports, nowMs());
+        const others = isWaiting ? this.#othersOf(state, waiting) : [];
+        return yields.candidates({ waiting, others, reports: this.#reports, nowMs: nowMs() });
+      });
+    const tried = await candidates();
+    if (tried.length === 0) return;
+    const found = await this.#makesRoom(workloadId, tried);
+    // Requests may have come meanwhile.
+    const command = found === null ? null : (await candidates()).find((each) => isSameChange(each, found));
+    yields.chosen(command ?? null, nowMs());
+    if (command === undefined || command === null) return;
     const refusal = await this.#scale(command);
     const made = `Endpoint ${command.workloadId} goes from ${command.from} to ${command.replicas} replicas to make room for endpoint ${workloadId}`;
     if (refusal !== null) return log.warn(`${made}, which was refused: ${refusal}`);
     log.info(`${made}.`);
-    this.#followed.get(command.workloadId)?.control.yielded(command.replicas - command.from, atMs);
+    this.#followed.get(command.workloadId)?.control.yielded(command.replicas - command.from, nowMs());
+  }
+
+  /** Tries the commands on a fork, on the thread of forecasts. `null`: none makes room, or there is no answer in time. */
+  async #makesRoom(workloadId: string, commands: readonly ScaleCommand[]): Promise<ScaleCommand | null> {
+    const question = { kind: "makesRoom", waiting: workloadId as Workload["id"], commands } as const;
+    try {
+      const first = await this.#parts.forecast.ask(question, AUTOSCALER, AbortSignal.timeout(ROOM_MS_MAX));
+      return first === null ? null : (commands[first] ?? null);
+    } catch (error) {
+      if (this.#isClosed) return null;
+      this.#parts.log.warn(
+        `No idle endpoint was asked to make room for ${workloadId}: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return null;
+    }
   }
 
   #othersOf(state: ReadonlyState, { team }: ScaledEndpoint): readonly ScaledEndpoint[] {
@@ -252,10 +286,14 @@ export class AutoscalerService implements EndpointReadings {
   }
 }
 
+const isSameChange = (left: ScaleCommand, right: ScaleCommand): boolean =>
+  left.workloadId === right.workloadId && left.from === right.from && left.replicas === right.replicas;
+
 const newlyFollowed = (): Followed => ({
   control: new ScalingControl(),
   state: null,
   isDeciding: false,
+  isYielding: false,
   yields: new IdleYields(),
 });
 

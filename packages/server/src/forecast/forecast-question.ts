@@ -1,4 +1,5 @@
 /** Kinds of forecast questions, and their answers. */
+import type { ScaleCommand } from "@headroom/autoscale";
 import type { ApplyDocuments, Engine } from "@headroom/engine";
 import type { WorkloadChanges, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type {
@@ -30,6 +31,8 @@ export type ForecastQuestion =
       readonly actor: string;
     }
   | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
+  /** Which of the commands, each alone, would give a place to an endpoint that waits for its first replica. */
+  | { readonly kind: "makesRoom"; readonly waiting: WorkloadId; readonly commands: readonly ScaleCommand[] }
   | { readonly kind: "drill"; readonly nodes: readonly string[]; readonly forMs: number }
   | ({ readonly kind: "whatIf"; readonly change: WhatIfChange } & Pick<WhatIfOptions, "horizonMs" | "arrivals">);
 
@@ -45,6 +48,8 @@ export interface ForecastAnswers {
   readonly forecast: ForecastView;
   readonly changeWorkload: ChangeForecastView;
   readonly apply: ApplyForecastView;
+  /** Position of the first one; `null`: none. */
+  readonly makesRoom: number | null;
   readonly drill: DrillForecast;
   readonly whatIf: WhatIfAnswer;
 }

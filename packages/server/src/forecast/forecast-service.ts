@@ -21,7 +21,12 @@ export interface ForecastServiceOptions {
   readonly heapMibMax?: number;
 }
 
-const PRESENT: ReadonlySet<ForecastQuestion["kind"]> = new Set(["changes", "defragmentation", "orderAdvice"]);
+const PRESENT: ReadonlySet<ForecastQuestion["kind"]> = new Set([
+  "changes",
+  "defragmentation",
+  "orderAdvice",
+  "makesRoom",
+]);
 
 export class ForecastService {
   /** Questions about the present state: changes and orders that would start work, and defragmentation. */

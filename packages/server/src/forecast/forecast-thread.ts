@@ -25,6 +25,7 @@ import {
   whatIfView,
 } from "@headroom/views";
 import type { StartEstimator } from "@headroom/views";
+import { makesRoom } from "./makes-room.ts";
 import type {
   ForecastAnswers,
   ForecastOutcome,
@@ -106,6 +107,10 @@ function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): Forecas
       return changeForecastView(engine, question, imagined(present));
     case "apply":
       return applyForecastView(engine, question, imagined(present));
+    case "makesRoom": {
+      const first = question.commands.findIndex((command) => makesRoom(engine, question.waiting, command));
+      return first < 0 ? null : first;
+    }
     case "drill":
       return drillForecast(present, question, whatIf);
     case "whatIf":

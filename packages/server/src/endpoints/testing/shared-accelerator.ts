@@ -1,8 +1,7 @@
+/** Endpoints of one team that share one accelerator, in a simulation: the first has it, and the others wait for it. */
 import type { ScaleCommand } from "@headroom/autoscale";
 import { commandId, defaultPolicy, teamName, type WorkloadId, type WorkloadSpec } from "@headroom/model";
 import { createSimulation, topologyFreePool } from "@headroom/sim";
-import { expect, it } from "vitest";
-import { makesRoom } from "./makes-room.ts";
 
 class Silent {
   onRound(): void {}
@@ -35,15 +34,9 @@ function specOf(name: string, priority: number): WorkloadSpec {
   };
 }
 
-/** An accelerator, an endpoint that has it, one that waits, and others that wait. */
-function worldOf(others: readonly number[]): {
-  readonly engine: ReturnType<typeof createSimulation>["engine"];
-  readonly waiting: WorkloadId;
-  readonly command: ScaleCommand;
-  hold(): void;
-} {
-  const simulation = createSimulation({
-    startAtMs: 0,
+const startSimulation = (startAtMs: number) =>
+  createSimulation({
+    startAtMs,
     fleet: topologyFreePool(1),
     teams: [{ name: teamName("a"), parent: null, limit: {} }],
     policy: defaultPolicy,
@@ -58,7 +51,23 @@ function worldOf(others: readonly number[]): {
     nodeFaults: null,
     observer: new Silent(),
   });
+
+export interface SharedAccelerator {
+  readonly simulation: ReturnType<typeof createSimulation>;
+  readonly first: WorkloadId;
+  readonly waiting: WorkloadId;
+  /** Takes the replica of the first endpoint. */
+  readonly command: ScaleCommand;
+  /** Sends a command to the engine. */
+  send(command: object): ReturnType<ReturnType<typeof createSimulation>["command"]>;
+}
+
+/** `others`: priorities of endpoints that wait ahead of the last one. */
+export function sharedAccelerator(others: readonly number[], startAtMs = 0): SharedAccelerator {
+  const simulation = startSimulation(startAtMs);
   let serial = 0;
+  const send: SharedAccelerator["send"] = (command) =>
+    simulation.command({ ...common, ...command, commandId: commandId(`s${serial++}`) } as never);
   const ground = { kind: "load", cause: "idle", measuredMilli: 0, targetMilli: 0, neededMilli: 0, aheadMs: 0 } as const;
   const scaled = (workloadId: WorkloadId, from: number, replicas: number): ScaleCommand => ({
     kind: "scaleEndpoint",
@@ -69,42 +78,14 @@ function worldOf(others: readonly number[]): {
     stopFirst: [],
   });
   const submitted = (name: string, priority: number): WorkloadId => {
-    const spec = specOf(name, priority);
-    const reply = simulation.command({ ...common, kind: "submitWorkload", commandId: commandId(`s${serial++}`), spec });
+    const reply = send({ kind: "submitWorkload", spec: specOf(name, priority) });
     if (reply?.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") throw new Error("it was refused");
     const id = reply.result.workloadId;
-    simulation.command({ ...common, commandId: commandId(`s${serial++}`), ...scaled(id, 0, 1) });
+    send(scaled(id, 0, 1));
     return id;
   };
   const first = submitted("first", 0);
   for (const [index, priority] of others.entries()) submitted(`other-${index}`, priority);
   const waiting = submitted("waiting", 0);
-  return {
-    engine: simulation.engine,
-    waiting,
-    command: scaled(first, 1, 0),
-    hold: () =>
-      void simulation.command({
-        ...common,
-        kind: "holdWorkload",
-        commandId: commandId(`s${serial++}`),
-        workloadId: waiting,
-      }),
-  };
+  return { simulation, first, waiting, command: scaled(first, 1, 0), send };
 }
-
-it("says whether the place of an idle endpoint would go to the one that waits", () => {
-  const { engine, waiting, command } = worldOf([]);
-  const before = engine.digest();
-  expect(makesRoom(engine, waiting, command)).toBe(true);
-  expect(makesRoom(engine, waiting, { ...command, workloadId: waiting, from: 1 })).toBe(false);
-  expect(engine.digest()).toBe(before);
-});
-
-it("says no where other work is ahead in the queue, or the endpoint is held", () => {
-  const behind = worldOf([5]);
-  expect(makesRoom(behind.engine, behind.waiting, behind.command)).toBe(false);
-  const held = worldOf([]);
-  held.hold();
-  expect(makesRoom(held.engine, held.waiting, held.command)).toBe(false);
-});
