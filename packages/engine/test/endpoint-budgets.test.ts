@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import type { AttemptId, EndpointBudget, Event, Input } from "@headroom/model";
 import { workloadId } from "@headroom/model";
-import { seededDraw } from "@headroom/routing";
 import { createEngine, endpointSpending, replayEngine } from "../src/index.ts";
 import type { Ready } from "../src/index.ts";
+import { Dice } from "./lab/dice.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
 
@@ -165,15 +165,15 @@ describe("the budget of an endpoint", () => {
   it.each([1, 2, 3])(
     "equals the cost that the journal states, and never exceeds the budget by more than the stops, seed %d",
     (seed) => {
-      const draw = seededDraw(seed);
+      const dice = new Dice(seed);
       const microUsd = 12 * PRICE;
       const drive = begun({ microUsd, period: "day", over: "stop" });
       let charged = 0;
       for (let step = 0; step < 40; step++) {
-        const move = draw() % 4;
-        if (move === 0) scaleTo(drive, 1 + (draw() % 4));
+        const move = dice.roll(4);
+        if (move === 0) scaleTo(drive, 1 + dice.roll(4));
         else if (move === 1) {
-          charged += draw() % (2 * PRICE);
+          charged += dice.roll(2 * PRICE);
           const charge = {
             kind: "chargeOverflow",
             workloadId: id,
@@ -183,7 +183,7 @@ describe("the budget of an endpoint", () => {
           } as const;
           drive.receive(command(charge));
         } else if (move === 2) drive.restart();
-        else pass(drive, 1 + (draw() % 5));
+        else pass(drive, 1 + dice.roll(5));
         const workload = endpoint(drive);
         if (workload === undefined) throw new Error("no endpoint");
         const spending = endpointSpending(drive.engine.state, workload, drive.nowMs);

@@ -160,7 +160,7 @@ const endpointBudgetState = z
     period: z.enum(["day", "month"]),
     over: z.enum(["warn", "minimum", "stop"]),
     spentMicroUsd: z.number().meta({ description: "Spent in this period, requests that left included." }),
-    overflowMicroUsd: z.number().meta({ description: "Of it: requests that left." }),
+    overflowMicroUsd: z.number().meta({ description: "The part for requests that left." }),
     renewsAtMs: instantMs,
     sentence: z.string(),
   })

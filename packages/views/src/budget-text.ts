@@ -1,4 +1,5 @@
 /** Formats amounts of budgets. */
+import type { Event } from "@headroom/protocol";
 
 const MICRO = 1_000_000;
 
@@ -23,4 +24,20 @@ function rounded(amount: number, digits: number): string {
   const [whole = "0", rest] = amount.toFixed(digits).split(".");
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
   return rest === undefined || /^0+$/.test(rest) ? grouped : `${grouped}.${rest}`;
+}
+
+type EndpointBudgetEvent = Extract<
+  Event,
+  { readonly kind: "endpointBudgetCrossed" | "endpointBudgetRenewed" | "overflowCharged" }
+>;
+
+export function endpointBudgetSentence(event: EndpointBudgetEvent): string {
+  switch (event.kind) {
+    case "endpointBudgetCrossed":
+      return `Endpoint ${event.workloadId} has spent ${event.percent}% of its budget: ${spentText("money", event.spent)} of ${spentText("money", event.limit)}.`;
+    case "endpointBudgetRenewed":
+      return `The budget of endpoint ${event.workloadId} was renewed.`;
+    case "overflowCharged":
+      return `Gateway ${event.gateway} counted ${spentText("money", event.microUsd)} for requests that left endpoint ${event.workloadId}.`;
+  }
 }

@@ -4,7 +4,7 @@ import { groundText } from "./scale-text.ts";
 import type { Event } from "@headroom/protocol";
 import { acceleratorCount } from "@headroom/model";
 import { writeCron } from "@headroom/protocol";
-import { spentText } from "./budget-text.ts";
+import { endpointBudgetSentence, spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
 import { artifactEventSentence, isArtifactEvent } from "./artifact-text.ts";
 import type { ArtifactEvent } from "./artifact-text.ts";
@@ -199,6 +199,9 @@ type PlaceEvent = Extract<
   Event,
   {
     readonly kind:
+      | "endpointBudgetCrossed"
+      | "endpointBudgetRenewed"
+      | "overflowCharged"
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"
@@ -240,12 +243,6 @@ function workSentence(event: WorkEvent): string {
       return `Endpoint ${event.workloadId}: ${rolloutEventText(event)}`;
     case "endpointScaled":
       return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}${groundText(event.ground)}.`;
-    case "endpointBudgetCrossed":
-      return `Endpoint ${event.workloadId} has spent ${event.percent}% of its budget: ${spentText("money", event.spent)} of ${spentText("money", event.limit)}.`;
-    case "endpointBudgetRenewed":
-      return `The budget of endpoint ${event.workloadId} was renewed.`;
-    case "overflowCharged":
-      return `Gateway ${event.gateway} counted ${spentText("money", event.microUsd)} for requests that left endpoint ${event.workloadId}.`;
     case "replicaReady":
       return `Replica ${event.attemptId} takes requests at ${event.address}.`;
     case "replicaNotReady":
@@ -303,6 +300,10 @@ function idleSentence(changes: IdleChanges): string {
 /** Events of nominations, growing and shrinking gangs, and evictions. */
 function placeSentence(event: PlaceEvent): string {
   switch (event.kind) {
+    case "endpointBudgetCrossed":
+    case "endpointBudgetRenewed":
+    case "overflowCharged":
+      return endpointBudgetSentence(event);
     case "gangShrinkRequested":
       return `Attempt ${event.attemptId} shrinks to ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
     case "workersLeft":

@@ -1,4 +1,4 @@
-/** What an endpoint with a budget spent in the present period, for views. */
+/** Money that an endpoint with a budget spent in the present period, for views. */
 import type { Workload } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 import { accruedEndpoint, spentMicroUsd } from "../usage/endpoint-account.ts";
@@ -6,7 +6,7 @@ import { moneyRateOf } from "./budget-index.ts";
 
 export interface EndpointSpending {
   readonly spentMicroUsd: number;
-  /** Of it: requests that left the endpoint. */
+  /** The part for requests that left the endpoint. */
   readonly overflowMicroUsd: number;
 }
 

@@ -212,6 +212,12 @@ function otherEvent(event: OtherEvent): string {
       return `the rollout of ${event.workloadId} is ${event.outcome} (${event.ground.kind})`;
     case "endpointScaled":
       return `${event.workloadId} is to have ${event.replicas} replicas (${event.ground.kind})`;
+    case "endpointBudgetCrossed":
+      return `${event.workloadId} has spent ${event.percent}% of its budget`;
+    case "endpointBudgetRenewed":
+      return `the budget of ${event.workloadId} begins anew`;
+    case "overflowCharged":
+      return `${event.gateway} has charged ${event.workloadId} ${event.microUsd} micro-dollars`;
     case "replicaReady":
       return `${event.attemptId} is ready at ${event.address}`;
     case "replicaNotReady":

@@ -6,11 +6,11 @@ export interface EndpointBudget {
   readonly microUsd: number;
   /** Calendar day or month in UTC. */
   readonly period: "day" | "month";
-  /** What stays while the budget is spent: `warn`: everything; `minimum`: `replicas.min`; `stop`: no replica. */
+  /** Replicas that stay while the budget is spent. `warn`: all; `minimum`: `replicas.min`; `stop`: none. */
   readonly over: "warn" | "minimum" | "stop";
 }
 
-/** What an endpoint spent in the period of `atMs`. */
+/** Money that an endpoint spent in the period of `atMs`. */
 export interface EndpointAccount {
   readonly atMs: number;
   /** Time at which the budget was declared. */

@@ -354,7 +354,7 @@ export interface Workload extends WorkloadTasks {
   readonly endReason: EndReason | null;
   /** The number of replicas that the endpoint should have, and why; absent: the workload is no endpoint. */
   readonly scale?: EndpointScale;
-  /** What the endpoint spent; absent: it has no budget. */
+  /** Money that the endpoint spent; absent: it has no budget. */
   readonly account?: EndpointAccount;
   /** Number of the revision that the replicas run; absent: 1. */
   readonly revisionNumber?: number;

@@ -17,7 +17,7 @@ const budget = record(
     }),
     over: defaulted(notation.choice(["warn", "minimum", "stop"]), "minimum", {
       description:
-        "What stays when the budget is spent, until it is renewed. `warn`: everything. `minimum`: `replicas.min`. `stop`: no replica.",
+        "Replicas that stay when the budget is spent, until it is renewed. `warn`: all. `minimum`: `replicas.min`. `stop`: none.",
     }),
   },
   {
