@@ -122,6 +122,12 @@ describe("the budget of an endpoint", () => {
     drive.receive(command({ kind: "changeWorkload", workloadId: id, changes: { replicaCount: 2 } }));
     pass(drive, 2);
     expect([replicas(drive), endpoint(drive)?.activeAttempts]).toEqual([0, []]);
+    // Other bounds meanwhile do not lose the number.
+    for (const range of [
+      { min: 0, max: 1 },
+      { min: 1, max: 4 },
+    ])
+      drive.receive(command({ kind: "changeWorkload", workloadId: id, changes: { replicas: range } }));
     pass(drive, 22.5);
     expect(replicas(drive)).toBe(2);
   });
@@ -151,6 +157,7 @@ describe("the budget of an endpoint", () => {
     const charge = (startedAtMs: number, microUsd: number): void =>
       void drive.receive(command({ kind: "chargeOverflow", workloadId: id, gateway: "g1", startedAtMs, microUsd }));
     pass(drive, 1);
+    // The pool of the gateway is made again, and counts from zero.
     for (const microUsd of [5, 9, 9, 7]) charge(1_000, microUsd);
     // A gateway that ran before the budget was declared.
     charge(-1, 1_000);
@@ -158,7 +165,7 @@ describe("the budget of an endpoint", () => {
     const state = drive.engine.state;
     const workload = endpoint(drive);
     expect(workload === undefined ? null : endpointSpending(state, workload, drive.nowMs)).toMatchObject({
-      overflowMicroUsd: 13,
+      overflowMicroUsd: 20,
     });
   });
 

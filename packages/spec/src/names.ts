@@ -57,8 +57,13 @@ export const siteName = z.string().max(63).regex(plainName(63), `must be at most
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const orderName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const metricSourceName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
-/** Names of values in series are those of metric sources. */
-export const metricValue = z.string().regex(/^[a-z][A-Za-z0-9]{0,62}$/, "must be a name such as jobsQueued");
+/** Names of values in series are those of metric sources. Names that every object has are none. */
+export const metricValue = z
+  .string()
+  .regex(
+    /^(?!(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)$)[a-z][A-Za-z0-9]{0,62}$/,
+    "must be a name such as jobsQueued",
+  );
 export const executorId = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
 export const calendarName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);

@@ -6,6 +6,8 @@ export interface MetricReading {
   readonly source: string;
   readonly name: string;
   readonly value: number;
+  /** Mean over replicas, for levels; absent: the value was read about the endpoint as a whole. */
+  readonly mean?: number;
   readonly atMs: number;
   /** Interval of the source. */
   readonly everyMs: number;
@@ -43,11 +45,13 @@ export function metricFinding(
   const fresh = found.filter(({ atMs, everyMs }) => Math.abs(nowMs - atMs) <= INTERVALS * everyMs + GRACE_MS);
   const [first] = fresh;
   if (first === undefined) return gap("late");
-  if (fresh.some(({ value }) => !Number.isFinite(value) || value < 0)) return gap("unsound");
-  if (fresh.some(({ value }) => value !== first.value)) return gap("contradictory");
+  const values = fresh.map(({ value, mean = value }) => (kind === "level" ? mean : value));
+  const [measured = Number.NaN] = values;
+  if (values.some((value) => !Number.isFinite(value) || value < 0)) return gap("unsound");
+  if (values.some((value) => value !== measured)) return gap("contradictory");
   // Levels are means over replicas, which some of them give too. Amounts without some of them are too small.
   if (kind === "perReplica" && first.replicas !== null && first.replicas < ready) return gap("partial");
-  return { kind: "known", value: first.value, everyMs: first.everyMs };
+  return { kind: "known", value: measured, everyMs: first.everyMs };
 }
 
 const gap = (each: MetricGap): MetricFinding => ({ kind: "gap", gap: each });

@@ -40,6 +40,16 @@ export function openEndpointAccount(world: WritableWorld, workload: WritableWork
   if (spec.budget !== undefined || account !== undefined) world.timers.add({ kind: "budget", atMs: world.state.nowMs });
 }
 
+/** Keeps the number before the budget was spent, while nothing but the budget and the bounds changes it. */
+export function rememberReplicas(workload: WritableWorkload, from: number): void {
+  const { spec, account, scale } = workload;
+  if (account === undefined || scale === undefined || scale.ground.kind === "bounds") return;
+  const { replicasBefore, ...rest } = account;
+  if (scale.ground.kind !== "budgetSpent") workload.account = rest;
+  else if (spec.kind === "serve" && spec.scale === undefined)
+    workload.account = { ...rest, replicasBefore: replicasBefore ?? from };
+}
+
 /** Schedules a wakeup for the next percentage, or the end of the period. */
 export function wakeForEndpoint(world: World, workload: Workload, nowMs: number): void {
   const { spec, account } = workload;

@@ -10,7 +10,7 @@ import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 import { charged } from "../usage/endpoint-account.ts";
-import { accrueEndpoint, openEndpointAccount } from "./endpoint-accounts.ts";
+import { accrueEndpoint, openEndpointAccount, rememberReplicas } from "./endpoint-accounts.ts";
 import { rolloutEvents } from "./rollout-events.ts";
 import { changeWorkload } from "./workload-change.ts";
 
@@ -40,6 +40,7 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     const workload = touchedWorkload(world, workloadId);
     const from = workload.scale?.replicas ?? 0;
     workload.scale = { replicas, from, atMs, actor, ground, ...(stopFirst === undefined ? {} : { stopFirst }) };
+    rememberReplicas(workload, from);
     for (const task of due) updateTask(workload, task, { retryAtMs: atMs });
     world.endpoints.add(workloadId);
     if (readyTask(workload, atMs) === null) world.queue.remove(workload);
@@ -51,7 +52,8 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
   },
   endpointBudgetCrossed(world, { workloadId, percent, periodStartMs }) {
     const { workload, account } = accountOf(world, workloadId);
-    workload.account = { ...account, crossed: { percent, periodStartMs } };
+    const { replicasBefore: _before, ...rest } = account;
+    workload.account = { ...rest, crossed: { percent, periodStartMs } };
   },
   endpointBudgetRenewed(world, { workloadId }) {
     const { workload, account } = accountOf(world, workloadId);

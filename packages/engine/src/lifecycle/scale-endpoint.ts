@@ -54,7 +54,7 @@ export function recordChangedScale(
   recordScaleChange(batch, workload, { replicas, actor, ground: { kind: isRequested ? "requested" : "bounds" } });
 }
 
-/** Takes the cost of requests that left the endpoint. A counter that went back, and one without news, change nothing. */
+/** Takes the cost of requests that left the endpoint. A counter without news changes nothing. */
 export function chargeOverflow(batch: Batch, command: Command & { readonly kind: "chargeOverflow" }): Decision {
   const { workloadId, gateway, startedAtMs, microUsd } = command;
   const workload = batch.world.state.workloads.get(workloadId);
@@ -62,7 +62,7 @@ export function chargeOverflow(batch: Batch, command: Command & { readonly kind:
   const known = workload.account?.gateways?.find(
     (each) => each.gateway === gateway && each.startedAtMs === startedAtMs,
   );
-  if (workload.account !== undefined && workload.endedAtMs === null && microUsd > (known?.microUsd ?? -1))
+  if (workload.account !== undefined && workload.endedAtMs === null && microUsd !== known?.microUsd)
     batch.emit({
       kind: "overflowCharged",
       version: 1,

@@ -72,8 +72,9 @@ function keepBounds(batch: Batch, id: WorkloadId): void {
   const budgeted = { spec, ...(account === undefined ? {} : { account }) };
   const { min, max } = replicaBounds(budgeted);
   const isSpent = isBudgetSpent(budgeted);
-  if (!isSpent && scale.ground.kind !== "budgetSpent") return;
-  const wanted = isSpent || spec.scale !== undefined ? scale.replicas : scale.from;
+  const before = account?.replicasBefore ?? (scale.ground.kind === "budgetSpent" ? scale.from : undefined);
+  if (!isSpent && before === undefined) return;
+  const wanted = isSpent || spec.scale !== undefined || before === undefined ? scale.replicas : before;
   const replicas = Math.min(max, Math.max(min, wanted));
   if (replicas === scale.replicas) return;
   recordScaleChange(batch, workload, {

@@ -46,18 +46,19 @@ export function nextLookMs(
 }
 
 /**
- * The account with the counter of a gateway. A gateway that is not known and that started before the budget was declared only
- * gives the number from which it counts.
+ * The account with the counter of a gateway. A lower counter began again, and is charged whole. A counter that is not known is charged
+ * whole too, unless it can have been counted before: the gateway started before the budget was declared, or the list was full.
  */
 export function charged(account: EndpointAccount, { gateway, startedAtMs, microUsd }: GatewayCounter): EndpointAccount {
-  const others = (account.gateways ?? []).filter(
-    (each) => each.gateway !== gateway || each.startedAtMs !== startedAtMs,
-  );
-  const known = account.gateways?.find((each) => each.gateway === gateway && each.startedAtMs === startedAtMs);
-  const before = known?.microUsd ?? (startedAtMs < account.sinceMs ? microUsd : 0);
+  const { gateways = [], sinceMs, overflowMicroUsd } = account;
+  const known = gateways.find((each) => each.gateway === gateway && each.startedAtMs === startedAtMs);
+  const isBaseline = startedAtMs < sinceMs || gateways.length >= GATEWAY_COUNTERS_MAX;
+  const before = known?.microUsd ?? (isBaseline ? microUsd : 0);
   return {
     ...account,
-    overflowMicroUsd: account.overflowMicroUsd + Math.max(0, microUsd - before),
-    gateways: [...others, { gateway, startedAtMs, microUsd }].slice(-GATEWAY_COUNTERS_MAX),
+    overflowMicroUsd: overflowMicroUsd + (microUsd < before ? microUsd : microUsd - before),
+    gateways: [...gateways.filter((each) => each !== known), { gateway, startedAtMs, microUsd }].slice(
+      -GATEWAY_COUNTERS_MAX,
+    ),
   };
 }

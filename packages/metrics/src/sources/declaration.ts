@@ -37,11 +37,15 @@ const duration = (leastS: number, mostS: number) =>
     .transform((each) => Number.parseInt(each, 10) * (each.endsWith("m") ? 60 : 1))
     .refine((seconds) => seconds >= leastS && seconds <= mostS, `must be between ${leastS}s and ${mostS}s`);
 
+/** Values are fields of objects, so names that every object has are none. */
+const VALUE_NAME =
+  /^(?!(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)$)[a-z][A-Za-z0-9]{0,62}$/;
+
 const custom = z.strictObject({
   metric: text.meta({ description: "Name of the metric in the exporter's text." }),
   value: z
     .string()
-    .regex(/^[a-z][A-Za-z0-9]{0,62}$/, "must be a name such as fanPercent")
+    .regex(VALUE_NAME, "must be a name such as fanPercent")
     .meta({ description: "Name of the value in the series of the subject." }),
   unit: z.string().max(16).default("").meta({ description: "Unit of the value, for display." }),
   subject: z.enum(["node", "accelerator", "replica"]).default("node"),
@@ -109,7 +113,7 @@ const replicas = z.strictObject({
 const query = z.strictObject({
   value: z
     .string()
-    .regex(/^[a-z][A-Za-z0-9]{0,62}$/, "must be a name such as linkErrors")
+    .regex(VALUE_NAME, "must be a name such as linkErrors")
     .meta({ description: "Name of the value in the series of the subject." }),
   unit: z.string().max(16).default(""),
   query: z

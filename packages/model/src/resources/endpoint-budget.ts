@@ -21,6 +21,8 @@ export interface EndpointAccount {
   readonly overflowMicroUsd: number;
   /** The last counter of each gateway, the latest report last. Absent: no requests left. */
   readonly gateways?: readonly GatewayCounter[];
+  /** Replicas before the budget was spent, of an endpoint without targets. Absent: it was not. */
+  readonly replicasBefore?: number;
   /** The percentage that was recorded last, with its period. Absent: none was recorded. */
   readonly crossed?: { readonly percent: number; readonly periodStartMs: number };
 }

@@ -62,6 +62,9 @@ export class AutoscalerService implements EndpointReadings {
   readonly #followed = new Map<string, Followed>();
   readonly #learnt: LearntFiles;
   readonly #charges: OverflowCharges;
+  /** Questions about room, one after the other, and the problem of the last one. */
+  #room: Promise<void> = Promise.resolve();
+  #roomProblem: string | null = null;
   #isSwept = false;
   #timer: NodeJS.Timeout | null = null;
   #look: Promise<void> | null = null;
@@ -219,15 +222,21 @@ export class AutoscalerService implements EndpointReadings {
     };
   }
 
-  /** One question at a time: no endpoint waits for the answer about another one. */
+  /** One question at a time, in the order of the looks; no look waits for an answer. */
   #beginYield(workloadId: string, followed: Followed): void {
     if (followed.isYielding || this.#isClosed) return;
     followed.isYielding = true;
-    void this.#yieldFor(workloadId, followed)
-      .catch((error: unknown) => {
-        if (!this.#isClosed) this.#parts.log.warn(`Endpoint ${workloadId} got no room: ${String(error)}`);
-      })
+    this.#room = this.#room
+      .then(() => (this.#isClosed ? undefined : this.#yieldFor(workloadId, followed)))
+      .catch((error: unknown) => this.#warnOfRoom(`Endpoint ${workloadId} got no room: ${String(error)}`))
       .finally(() => (followed.isYielding = false));
+  }
+
+  /** Says each problem once, until an answer comes. */
+  #warnOfRoom(problem: string): void {
+    if (this.#isClosed || this.#roomProblem === problem) return;
+    this.#roomProblem = problem;
+    this.#parts.log.warn(problem);
   }
 
   /** Where requests wait for a first replica without a place, an idle endpoint of the team gives up its own. */
@@ -261,11 +270,11 @@ export class AutoscalerService implements EndpointReadings {
     const question = { kind: "makesRoom", waiting: workloadId as Workload["id"], commands } as const;
     try {
       const first = await this.#parts.forecast.ask(question, AUTOSCALER, AbortSignal.timeout(ROOM_MS_MAX));
+      this.#roomProblem = null;
       return first === null ? null : (commands[first] ?? null);
     } catch (error) {
-      if (this.#isClosed) return null;
-      this.#parts.log.warn(
-        `No idle endpoint was asked to make room for ${workloadId}: ${error instanceof Error ? error.message : String(error)}`,
+      this.#warnOfRoom(
+        `It is not known whether an idle endpoint makes room for one that waits: ${error instanceof Error ? error.message : String(error)}`,
       );
       return null;
     }

@@ -31,7 +31,7 @@ export class OverflowCharges {
         if (overflow === undefined) continue;
         const microUsd = Math.floor(overflow.nanoUsd / 1000);
         const known = account.gateways?.find((each) => each.gateway === gateway && each.startedAtMs === startedAtMs);
-        if (known !== undefined && known.microUsd >= microUsd) continue;
+        if (known !== undefined && known.microUsd === microUsd) continue;
         const charge = { kind: "chargeOverflow", workloadId, gateway, startedAtMs, microUsd } as const;
         const reply = await driver.command({ ...charge, actor: "autoscaler", idempotencyKey: null });
         if (reply.kind === "rejected") log.warn(`Overflow of ${workloadId} was not charged: ${reply.rejection.code}`);

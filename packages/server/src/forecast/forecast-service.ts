@@ -21,16 +21,13 @@ export interface ForecastServiceOptions {
   readonly heapMibMax?: number;
 }
 
-const PRESENT: ReadonlySet<ForecastQuestion["kind"]> = new Set([
-  "changes",
-  "defragmentation",
-  "orderAdvice",
-  "makesRoom",
-]);
+const PRESENT: ReadonlySet<ForecastQuestion["kind"]> = new Set(["changes", "defragmentation", "orderAdvice"]);
 
 export class ForecastService {
   /** Questions about the present state: changes and orders that would start work, and defragmentation. */
   readonly #present: ForecastPool;
+  /** Questions of the autoscaler, which users must not delay. */
+  readonly #room: ForecastPool;
   /** Questions about the future: start estimates and what-ifs. */
   readonly #future: ForecastPool;
 
@@ -43,6 +40,7 @@ export class ForecastService {
   }: ForecastServiceOptions) {
     const options = { driver, nowMs, answerMsMax, sharedAnswerMsMax, heapMibMax };
     this.#present = new ForecastPool(options);
+    this.#room = new ForecastPool(options);
     this.#future = new ForecastPool(options);
   }
 
@@ -52,6 +50,7 @@ export class ForecastService {
     actor: string,
     gone: AbortSignal,
   ): Promise<ForecastAnswers[Kind]> {
+    if (question.kind === "makesRoom") return answerIn<Kind>(await this.#room.ask(question, actor, gone));
     const isOfPresent = PRESENT.has(question.kind);
     return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, actor, gone));
   }
@@ -66,7 +65,7 @@ export class ForecastService {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#present.close(), this.#future.close()]);
+    await Promise.all([this.#present.close(), this.#room.close(), this.#future.close()]);
   }
 }
 

@@ -33,22 +33,45 @@ export class FollowedValues {
   }
 
   /** Takes the newest readings of an endpoint's replicas, each source by itself. */
-  addReplicas(endpoint: string, readers: readonly TargetReader[], atMs: number): void {
+  addReplicas(endpoint: string, readers: readonly TargetReader[]): void {
     const follows = this.#follows.get(endpoint);
     if (follows === undefined) return;
     const bySource = Map.groupBy(readers, ({ target }) => target.source);
     for (const [source, all] of bySource)
       for (const name of follows) {
-        const found = all.filter(({ newest }) => newest?.[name] !== undefined);
+        const found = all.flatMap((reader) => valueOf(reader, name));
         const [first] = found;
         if (first === undefined) continue;
-        const value = combineReplicas(found.map(({ newest }) => newest ?? {}))[name] ?? Number.NaN;
-        const replicas = first.target.replica === null ? null : found.length;
-        this.#add({ endpoint, source, name, value, atMs, everyMs: first.everyMs, replicas });
+        const combined = combineReplicas(found.map(({ value }) => ({ [name]: value })));
+        this.#add({
+          endpoint,
+          source,
+          name,
+          value: combined[name] ?? Number.NaN,
+          mean: found.reduce((sum, { value }) => sum + value, 0) / found.length,
+          // The oldest part decides whether the value says anything about now.
+          atMs: Math.min(...found.map(({ atMs }) => atMs)),
+          everyMs: first.everyMs,
+          replicas: first.isReplica ? found.length : null,
+        });
       }
   }
 
   #add(value: FollowedValue): void {
     this.#taken.set(JSON.stringify([value.endpoint, value.source, value.name]), value);
   }
+}
+
+interface ReplicaValue {
+  readonly value: number;
+  readonly atMs: number;
+  readonly everyMs: number;
+  readonly isReplica: boolean;
+}
+
+/** Names come from workloads: only an own number of the reading is a value. */
+function valueOf({ newest, target, everyMs, state }: TargetReader, name: string): readonly ReplicaValue[] {
+  const value: unknown = newest !== null && Object.hasOwn(newest, name) ? newest[name] : undefined;
+  if (typeof value !== "number" || state.readAtMs === null) return [];
+  return [{ value, atMs: state.readAtMs, everyMs, isReplica: target.replica !== null }];
 }

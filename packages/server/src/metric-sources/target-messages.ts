@@ -33,6 +33,8 @@ export interface FollowedValue {
   readonly name: string;
   /** NaN: the answer had several values. */
   readonly value: number;
+  /** Mean over replicas; absent: it was read about the endpoint as a whole. */
+  readonly mean?: number;
   readonly atMs: number;
   readonly everyMs: number;
   /** Number of replicas that it was read from; `null`: it was read about the endpoint as a whole. */

@@ -124,6 +124,7 @@ export class TargetReader {
   }
 
   #fromText(text: string, atMs: number): Outcome {
+    this.newest = null;
     const { sampleCount, rejectedCount, firstRejected } = this.#reading.readText(text);
     if (sampleCount === 0 && rejectedCount > 0) throw new Error(`no text of Prometheus: ${firstRejected ?? ""}`);
     let valueCount = 0;

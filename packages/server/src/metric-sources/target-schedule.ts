@@ -189,7 +189,7 @@ export class TargetSchedule {
       else known.push(reader);
     }
     this.#changedEndpoints.clear();
-    for (const [endpoint, readers] of newest) this.#followed.addReplicas(endpoint, readers, atMs);
+    for (const [endpoint, readers] of newest) this.#followed.addReplicas(endpoint, readers);
     this.#options.record(
       [...newest].map(([endpoint, readers]) => ({
         subject: `endpoint:${endpoint}`,

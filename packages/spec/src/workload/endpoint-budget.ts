@@ -30,6 +30,6 @@ const budget = record(
 );
 
 export const endpointBudget = optional(budget, {
-  description: "Money of the endpoint. Its number of replicas never costs more.",
+  description: "Money of the endpoint, which bounds its number of replicas once it is spent.",
   otherwise: "the budgets of its team alone bound it",
 });

@@ -31,6 +31,7 @@ it.each<[string, readonly object[], string]>([
     ],
     "scale.metrics[1]: has the value a a second time",
   ],
+  ["a name of every object", [{ name: "constructor", level: 1 }], "scale.metrics[0].name: must be a name such as"],
   ["another name", [{ name: "a b", level: 1 }], "scale.metrics[0].name: must be a name such as jobsQueued"],
   [
     "a word of Kubernetes",
