@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { bytesTransferred, storesChanged } from "./store-event.ts";
 import { evictionPlan, evictionReason, nodeSpec, nomination } from "./event-parts.ts";
+import { endpointBudgetCrossed, endpointScaled, overflowCharged, rolloutStarted } from "./endpoint-event.ts";
 import { executorModes } from "./executor.ts";
 import { historyEvent } from "./imported-history.ts";
 import { qualificationCauses, qualificationSuites } from "./qualification.ts";
@@ -19,17 +20,8 @@ import {
   workloadSpec,
 } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
-import {
-  artifact,
-  attemptOutcome,
-  closedBy,
-  prediction,
-  scaleGround,
-  stopReason,
-  workerAllocation,
-  workerExit,
-} from "./attempt.ts";
-import { revisionChanges, rolloutAction, rolloutCause, rolloutGround } from "./rollout.ts";
+import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { rolloutAction, rolloutGround } from "./rollout.ts";
 import { artifactChange, registeredVersion } from "./artifact.ts";
 import { orderArrival, orderPhase, recordedOrder, burstGround } from "./capacity-order.ts";
 import {
@@ -315,20 +307,9 @@ export const event = z
       periodStartMs: instantMs,
     }),
     fact("budgetRenewed", { team: z.string() }),
-    fact("endpointBudgetCrossed", {
-      workloadId: z.string(),
-      percent: count,
-      limit: z.number(),
-      spent: z.number(),
-      periodStartMs: instantMs,
-    }),
+    fact("endpointBudgetCrossed", endpointBudgetCrossed),
     fact("endpointBudgetRenewed", { workloadId: z.string() }),
-    fact("overflowCharged", {
-      workloadId: z.string(),
-      gateway: z.string(),
-      startedAtMs: instantMs,
-      microUsd: z.number(),
-    }),
+    fact("overflowCharged", overflowCharged),
     fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
     fact("startWindowOpened", { workloadId: z.string() }),
     fact("startWindowClosed", { workloadId: z.string() }),
@@ -376,33 +357,8 @@ export const event = z
     fact("attemptStarted", { attemptId: z.string() }),
     fact("replicaReady", { attemptId: z.string(), address: z.string() }),
     fact("replicaNotReady", { attemptId: z.string(), detail: z.string() }),
-    fact("endpointScaled", {
-      workloadId: z.string(),
-      actor: z.string(),
-      replicas: count,
-      ground: scaleGround,
-      stopFirst: z
-        .array(z.string())
-        .optional()
-        .meta({ description: "Ready replicas to stop first; absent: the youngest stop first." }),
-      due: z.array(count).optional().meta({ description: "Tasks whose back-off ends with the change." }),
-    }),
-    fact("rolloutStarted", {
-      workloadId: z.string(),
-      actor: z.string(),
-      number: count.meta({ description: "Number of the new revision." }),
-      changes: revisionChanges,
-      given: z
-        .array(artifact)
-        .optional()
-        .meta({ description: "Artifacts that replicas of the new revision get; absent: none." }),
-      cause: rolloutCause,
-      deadlineAtMs: instantMs.meta({ description: "Time after which it is rolled back." }),
-      steps: z
-        .array(count)
-        .optional()
-        .meta({ description: "Shares of requests in percent; absent: replicas are replaced one after another." }),
-    }),
+    fact("endpointScaled", endpointScaled),
+    fact("rolloutStarted", rolloutStarted),
     fact("rolloutSteered", {
       workloadId: z.string(),
       actor: z.string(),
