@@ -94,6 +94,16 @@ it("predicts run times until own work has enough runs, and survives a restart", 
   expect([predicted(), accelerators(usageKey(nlp))]).toEqual([6_000_000, share]);
 });
 
+it("does not count for the teams above a team that was removed, as after a restart", () => {
+  const { drive, accelerators } = started();
+  imports(drive);
+  expect(accelerators(usageKey(teamName("lab")))).toBeGreaterThan(1);
+  drive.receive(command({ kind: "removeTeam", team: nlp }));
+  const live = accelerators(usageKey(teamName("lab")));
+  drive.restart();
+  expect([live, accelerators(usageKey(teamName("lab")))]).toEqual([0, 0]);
+});
+
 it("is recorded once, replaced by other content, and removed with its executor", () => {
   const { drive, accelerators } = started();
   const { runTimes } = drive.engine.state;

@@ -11,9 +11,15 @@ const foreign = {
   user: foreignName.meta({ description: "User of the cluster." }),
 };
 
+/** Accelerators that one user can have held at a time. */
+const ACCELERATORS_MAX = 1_000_000;
+
 const importedUse = z
   .strictObject({ ...foreign, fromMs: instantMs, toMs: instantMs, acceleratorMs: count })
-  .refine(({ fromMs, toMs }) => fromMs < toMs, { message: "must end after it begins" });
+  .refine(({ fromMs, toMs }) => fromMs < toMs, { message: "must end after it begins" })
+  .refine(({ fromMs, toMs, acceleratorMs }) => acceleratorMs <= ACCELERATORS_MAX * (toMs - fromMs), {
+    message: `must be at most ${ACCELERATORS_MAX} accelerators`,
+  });
 
 const pastRun = z.strictObject({
   ...foreign,
@@ -79,7 +85,7 @@ export const historyImport = z
   })
   .meta({ id: "HistoryImport" });
 
-/** The part of the event that people see; names of users and jobs are those of several teams. */
+/** The figures of the event. Readers of some teams do not get the event. */
 export const historyEvent = z.object({
   executor: names.executorId,
   source: z.string(),

@@ -163,7 +163,7 @@ describe("executor history", () => {
         parallelism: 2,
         template: { spec: { containers: [{ resources: { limits: { "nvidia.com/gpu": String(gpus) } } }] } },
       },
-      status: { startTime: "2026-10-11T00:30:00Z", completionTime },
+      status: { startTime: "2026-10-11T00:30:00Z", completionTime, succeeded: 2 },
     });
     const end = "2026-10-11T02:30:00Z";
     const items = [job("a", end, 4), job("b", undefined, 4), job("c", end, 0), { kind: "Job" }];
@@ -171,7 +171,7 @@ describe("executor history", () => {
     await headroom(["executor", "add", "kubernetes", "kube", "--mode", "follow", "--setting", "namespace=ml-{team}"]);
     const said = await headroom(["executor", "history", "kube", "--import", "jobs.json", "--json"]);
     expect(json(said)).toMatchObject({
-      history: { teams: [{ team: "nlp", acceleratorHours: 16, runCount: 1 }], jobCount: 1, unreadCount: 1 },
+      history: { teams: [{ team: "nlp", acceleratorHours: 16, runCount: 0 }], jobCount: 1, unreadCount: 1 },
       left_out: { "still running": 1, "without GPUs": 1 },
     });
     await headroom(["executor", "remove", "kube"]);

@@ -31,7 +31,8 @@ export async function kubernetesPast(text: string, file: string): Promise<Kubern
       startedAtMs: job.startedAtMs,
       endedAtMs: job.endedAtMs,
       walltimeMs: job.deadlineMs,
-      tellsRunTime: true,
+      // A Job begins before its pods have nodes.
+      tellsRunTime: false,
     });
   }
   return { work, unreadCount: readings.filter(({ kind }) => kind === "unread").length };

@@ -14,7 +14,7 @@ const RUNS_MAX = 2_000;
 /** Newest jobs that are kept while a file is read, before those that did not complete are left out. */
 const KEPT_MAX = 50_000;
 /** Names that `slurm-executor.ts` gives to its jobs. */
-const OWN_JOB = /^headroom-[0-9a-z]+-/;
+const OWN_JOB = /^headroom-[0-9a-f]{10}-/;
 /** States in which a job ended by itself or by its time limit, so that its run time says something. */
 const TELLING: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY"]);
 
@@ -34,6 +34,7 @@ export class PastWork {
   jobCount = 0;
   #fromMs = Infinity;
   #toMs = 0;
+  #firstStartMs = Infinity;
   /** Accelerator-ms by user and day. */
   readonly #days = new Map<string, Map<number, number>>();
   #runs: ImportedRunInput[] = [];
@@ -46,6 +47,7 @@ export class PastWork {
     this.jobCount += 1;
     this.#fromMs = Math.min(this.#fromMs, job.submittedAtMs);
     this.#toMs = Math.max(this.#toMs, endedAtMs);
+    this.#firstStartMs = Math.min(this.#firstStartMs, startedAtMs);
     const key = JSON.stringify([job.account, job.user]);
     const days = this.#days.get(key) ?? new Map<number, number>();
     this.#days.set(key, days);
@@ -75,14 +77,28 @@ export class PastWork {
 
   #uses(): readonly ImportedUseInput[] | null {
     for (const length of PERIODS) {
-      const uses = [...this.#days].flatMap(([key, days]) => periodsOf(key, days, length));
+      const uses = [...this.#days].flatMap(([key, days]) =>
+        periodsOf(key, days, { length, fromMs: this.#firstStartMs, toMs: this.#toMs }),
+      );
       if (uses.length <= USES_MAX) return uses;
     }
     return null;
   }
 }
 
-function periodsOf(key: string, days: ReadonlyMap<number, number>, length: number): readonly ImportedUseInput[] {
+interface Span {
+  /** Days of a period. */
+  readonly length: number;
+  /** First start and last end of the file: the first and the last period are as long as what they contain. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+function periodsOf(
+  key: string,
+  days: ReadonlyMap<number, number>,
+  { length, fromMs, toMs }: Span,
+): readonly ImportedUseInput[] {
   const [account, user] = JSON.parse(key) as [string, string];
   const periods = new Map<number, number>();
   for (const [day, acceleratorMs] of days) {
@@ -90,8 +106,14 @@ function periodsOf(key: string, days: ReadonlyMap<number, number>, length: numbe
     periods.set(period, (periods.get(period) ?? 0) + acceleratorMs);
   }
   return [...periods].map(([period, acceleratorMs]) => {
-    const fromMs = period * length * DAY_MS;
-    return { account, user, fromMs, toMs: fromMs + length * DAY_MS, acceleratorMs };
+    const beginMs = period * length * DAY_MS;
+    return {
+      account,
+      user,
+      fromMs: Math.max(beginMs, fromMs),
+      toMs: Math.min(beginMs + length * DAY_MS, toMs),
+      acceleratorMs,
+    };
   });
 }
 

@@ -92,7 +92,7 @@ function requestOf({ work, unreadCount }: Past, file: string): HistoryRequestInp
   }
   // The oldest runs are dropped until the request is small enough; the use of all jobs stays.
   let { runs } = body;
-  while (runs.length > 0 && JSON.stringify({ ...body, runs }).length > REQUEST_BYTES_MAX)
+  while (runs.length > 0 && Buffer.byteLength(JSON.stringify({ ...body, runs })) > REQUEST_BYTES_MAX)
     runs = runs.slice(Math.ceil(runs.length / 4));
   return { ...body, runs };
 }

@@ -3,6 +3,7 @@ import type { GovernanceEvent, Account, TeamName } from "@headroom/model";
 import { recount, recountUsers } from "../cluster/holdings.ts";
 import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetDecayedUsage, recordAllDecayedUsage, recountDecayedUsage, renewDecayedUsage } from "./decayed-usage.ts";
+import { forgetImportedUse } from "./imported-histories.ts";
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { waitForEveryWindow } from "../cluster/world.ts";
@@ -27,6 +28,7 @@ export const governanceEvents: Appliers<GovernanceEvent> = {
     world.state.teams.delete(team);
     world.state.accounts.delete(team);
     forgetDecayedUsage(world, team);
+    forgetImportedUse(world);
     recountAccounts(world);
     refreshTeams(world, false);
   },

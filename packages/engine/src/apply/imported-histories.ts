@@ -14,6 +14,13 @@ export function changeHistory(world: WritableWorld, change: () => unknown): void
   queue.markDirty();
 }
 
+/** After a team was removed: the teams above no longer have its imported use. */
+export function forgetImportedUse({ state, decayedUsage, queue }: WritableWorld): void {
+  if (state.importedHistories.size === 0) return;
+  decayedUsage.forgetImported();
+  queue.markDirty();
+}
+
 /** Brings the run times of imported work up to date with the histories, if the policy predicts run times. */
 export function foldImportedRuns(world: WritableWorld): void {
   const { state, rules, queue } = world;

@@ -1,6 +1,13 @@
 /** Observed run times, recorded as attempts end. No other code writes `state.runTimes`. */
 import type { AttemptEvent, Attempt, Workload } from "@headroom/model";
-import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
+import {
+  importedKind,
+  isImportedKind,
+  RUNS_KEPT,
+  RUN_KINDS_KEPT,
+  predictsRuns,
+  runKindsOf,
+} from "../usage/run-times.ts";
 import { foldImportedRuns } from "./imported-histories.ts";
 import { workloadOf } from "./writable.ts";
 import type { WritableWorld } from "./writable.ts";
@@ -35,7 +42,7 @@ function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: 
   if (runTimes.size <= RUN_KINDS_KEPT) return [kind];
   const [oldest = kind] = runTimes.keys();
   runTimes.delete(oldest);
-  return [kind, oldest];
+  return [kind, isImportedKind(oldest) ? oldest.slice(importedKind("").length) : oldest];
 }
 
 /** After the policy changed: without predictions, run times and predictions of running work are dropped. */

@@ -11,11 +11,11 @@ export function importedRunTimes(histories: Iterable<ImportedHistory>): Readonly
   for (const history of histories) runs.push(...history.runs);
   const endOf = ({ submittedAtMs, tookMs }: PastRun): number => submittedAtMs + tookMs;
   const byKind = new Map<string, number[]>();
-  for (const run of runs.toSorted((left, right) => endOf(left) - endOf(right)))
+  for (const run of runs.toSorted((left, right) => endOf(right) - endOf(left)))
     for (const kind of kindsOfWork(run)) {
       const known = byKind.get(kind);
       if (known !== undefined) known.push(run.tookMs);
       else if (byKind.size < IMPORTED_KINDS_MAX) byKind.set(kind, [run.tookMs]);
     }
-  return new Map([...byKind].map(([kind, tookMs]) => [kind, tookMs.slice(-RUNS_KEPT)]));
+  return new Map([...byKind].map(([kind, tookMs]) => [kind, tookMs.slice(0, RUNS_KEPT).toReversed()]));
 }

@@ -1,5 +1,5 @@
 /** Usage history that imported past work leaves, in the same averages as that of own work. Only accelerators are known. */
-import type { DecayedUsage, ImportedHistory, ImportedUse, Team, TeamName } from "@headroom/model";
+import type { DecayedUsage, RecordedHistory, ImportedUse, Team, TeamName } from "@headroom/model";
 import { freshUse, useAsOf } from "./decayed-usage.ts";
 import type { HalfLife } from "./half-life.ts";
 
@@ -8,7 +8,7 @@ export const usageKey = (team: TeamName, user?: string): string => (user === und
 
 interface PastState {
   readonly teams: ReadonlyMap<TeamName, Team>;
-  readonly importedHistories: ReadonlyMap<string, ImportedHistory>;
+  readonly importedHistories: ReadonlyMap<string, RecordedHistory>;
 }
 
 /** The user in the team, the team, and every team above. */
@@ -18,11 +18,19 @@ export function usageKeysOf({ teams }: Pick<PastState, "teams">, team: TeamName,
   return keys;
 }
 
+/** The part of a use before the import: clocks of clusters differ, and nothing of the future has been used. */
+const before = (use: ImportedUse, importedAtMs: number): readonly ImportedUse[] => {
+  const toMs = Math.min(use.toMs, importedAtMs);
+  if (use.fromMs >= toMs) return [];
+  const part = (toMs - use.fromMs) / (use.toMs - use.fromMs);
+  return [toMs === use.toMs ? use : { ...use, toMs, acceleratorMs: Math.floor(use.acceleratorMs * part) }];
+};
+
 /** Averages by key, each as of the end of its last use. */
 export function importedUsage(state: PastState, halfLife: HalfLife): ReadonlyMap<string, DecayedUsage> {
   const usesByKey = new Map<string, ImportedUse[]>();
-  for (const { uses } of state.importedHistories.values())
-    for (const use of uses)
+  for (const { uses, importedAtMs } of state.importedHistories.values())
+    for (const use of uses.flatMap((each) => before(each, importedAtMs)))
       for (const key of usageKeysOf(state, use.team, use.actor)) {
         const known = usesByKey.get(key);
         if (known === undefined) usesByKey.set(key, [use]);

@@ -8,6 +8,7 @@ const job = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string(), creationTimestamp: instant }),
   spec: z.object({
     parallelism: z.int().positive().optional(),
+    completions: z.int().positive().optional(),
     completionMode: z.string().optional(),
     activeDeadlineSeconds: z.int().positive().optional(),
     template: z.object({
@@ -21,6 +22,8 @@ const job = z.object({
   status: z.object({
     startTime: instant.optional(),
     completionTime: instant.optional(),
+    succeeded: z.int().optional(),
+    failed: z.int().optional(),
     conditions: z
       .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: instant.optional() }))
       .optional(),
@@ -29,6 +32,9 @@ const job = z.object({
 /** Device plugins of vendors, and profiles of MIG. */
 const ACCELERATOR =
   /^(?:nvidia\.com\/(?:gpu|mig-.+)|amd\.com\/gpu|google\.com\/tpu|habana\.ai\/gaudi|aws\.amazon\.com\/neuron)$/;
+
+/** Users write the numbers of their Jobs, so a larger one says nothing. */
+const ACCELERATORS_MAX = 20_000;
 
 /** A Job that has ended, or why it does not count. */
 export type PastJobReading =
@@ -77,6 +83,10 @@ function readJob(item: unknown): PastJobReading {
     0,
   );
   if (perPod === 0) return leftOut("without GPUs");
+  const { parallelism = 1, completions = parallelism } = spec;
+  const accelerators = perPod * Math.min(parallelism, completions);
+  if (accelerators > ACCELERATORS_MAX) return leftOut("with more accelerators than clusters have");
+  if ((status.succeeded ?? 0) + (status.failed ?? 0) === 0) return leftOut("without a pod that ended");
   const [startedAtMs, endedAtMs] = [Date.parse(status.startTime), Date.parse(end)];
   if (startedAtMs >= endedAtMs) return leftOut("with times out of order");
   const ended: EndedJob = {
@@ -84,7 +94,7 @@ function readJob(item: unknown): PastJobReading {
     serviceAccount: serviceAccountName ?? "default",
     name: metadata.name,
     isIndexed: spec.completionMode === "Indexed",
-    accelerators: perPod * (spec.parallelism ?? 1),
+    accelerators,
     createdAtMs: Math.min(Date.parse(metadata.creationTimestamp), startedAtMs),
     startedAtMs,
     endedAtMs,

@@ -100,5 +100,5 @@ function mappedHistory(executor: ExecutorId, body: HistoryRequest, names: PastNa
 function noTeam(name: string, unmapped: Unmapped): string {
   if (unmapped.length === 0) return "The history has no use of accelerators.";
   const shown = unmapped.slice(0, 5).map(({ account }) => account);
-  return `No account of the history has a team by the rules of the executor ${name}: ${shown.join(", ")}. Map them with its settings, such as accounts='{"TEAM":"${shown[0]}"}'.`;
+  return `No account of the history has a team by the rules of the executor ${name}: ${shown.join(", ")}. Map them in its settings: accounts for Slurm; adoptTeams or namespaces for Kubernetes.`;
 }
