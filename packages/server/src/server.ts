@@ -267,15 +267,22 @@ function incidentService(
   { driver, notifier, log }: Opened,
   nowMs: () => number,
 ): IncidentService {
-  return new IncidentService({
+  const service: IncidentService = new IncidentService({
     home,
     driver,
     log,
     nowMs,
     announce: async (incident, what) =>
-      notifier.send(incidentMessage(incident, what, driver.status().sequence, nowMs())),
+      notifier.send(
+        incidentMessage(incident, what, {
+          sequence: driver.status().sequence,
+          atMs: nowMs(),
+          runbooksOf: service.runbooks.reader(),
+        }),
+      ),
     ...(settleMs === undefined ? {} : { settleMs }),
   });
+  return service;
 }
 
 const acceleratorSampler = (

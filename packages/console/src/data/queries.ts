@@ -222,6 +222,14 @@ export const proposalsQuery = (client: HeadroomClient) =>
     queryFn: async ({ signal }) => client.listProposals({ all: true, limit: PROPOSALS_SHOWN }, { signal }),
   });
 
+/** Findings with their proposals. They follow the proposals, and are refused to readers of no fleet. */
+export const findingsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["proposals", "findings"],
+    queryFn: ({ signal }) => client.listFindings({ signal }),
+    retry: false,
+  });
+
 export const proposalRulesQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["proposals", "rules"],

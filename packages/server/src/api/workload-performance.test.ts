@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
@@ -7,6 +7,7 @@ beforeAll(async () => {
   live = await startLive(temporaryHome(), { local: { nodeName: "n1", slotCount: 4, accelerators: "declared" } });
 });
 afterAll(async () => {
+  vi.useRealTimers();
   await live.close();
   removeHome(live.home);
 });
@@ -27,6 +28,14 @@ describe("the performance of a running gang", () => {
       /^Rank 2 on n1 is (?:2\d|30)(?:\.\d)?% slower than the median of 4 ranks since step 20\.$/,
     );
     expect(item?.bottleneck).toBeNull();
+
+    // A rank that is slow for ten minutes is a finding about its node.
+    expect((await live.client.listFindings()).items).toEqual([]);
+    const laterMs = Date.now() + 660_000;
+    vi.useFakeTimers({ toFake: ["Date"], now: laterMs });
+    await expect
+      .poll(async () => (await live.client.listFindings()).items, { timeout: 20_000 })
+      .toMatchObject([{ id: `straggler:${workloadId}:n1`, change: { kind: "advice", about: "node n1" } }]);
     await live.client.stopWorkload(workloadId);
     await expect(live.client.workloadPerformance("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
   });

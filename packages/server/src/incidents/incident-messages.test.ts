@@ -43,6 +43,10 @@ async function start(): Promise<LiveControlPlane> {
   const keyFile = path.join(home, "key");
   mkdirSync(home, { recursive: true });
   writeFileSync(keyFile, "routing-key\n");
+  writeFileSync(
+    path.join(home, "runbooks.yaml"),
+    "kind: runbook\nfor: [xid-79]\ntext: Reseat the card.\nurl: https://wiki.example/79\n",
+  );
   const on = ["incident"];
   const rules = notificationRules.parse({
     notify: [
@@ -79,9 +83,10 @@ describe("messages about incidents", () => {
       routing_key: "routing-key",
       dedup_key: `headroom ${id}`,
       event_action: "trigger",
+      links: [{ href: "https://wiki.example/79", text: "Runbook for xid-79" }],
       payload: {
         summary: expect.stringMatching(
-          /^Headroom: incident i\d+ opened: Node n1 has faults: xid-79 .*fell off/,
+          /^Headroom: incident i\d+ opened: Node n1 has faults: xid-79 .*fell off.* Runbook for xid-79: Reseat the card\. https:/,
         ) as string,
         source: "node n1",
         severity: "critical",

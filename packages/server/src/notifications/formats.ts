@@ -65,12 +65,13 @@ function alertOf(message: NotificationMessage): object {
   };
   const annotations = { summary: titleOf(message), description: sentence };
   if (incident === undefined) return { labels, annotations, startsAt: new Date(atMs).toISOString() };
-  const { domain, what, startedAtMs, endedAtMs } = incident;
+  const { domain, what, startedAtMs, endedAtMs, runbooks = [] } = incident;
+  const address = runbooks.find(({ url }) => url !== null)?.url;
   const endsAtMs = what === "ended" ? (endedAtMs ?? atMs) : atMs + OPEN_ALERT_MS;
   return {
     labels,
     // The domain of an incident can grow. As a label it would make the end another alert, and the first would stay.
-    annotations: { ...annotations, domain },
+    annotations: { ...annotations, domain, ...(address == null ? {} : { runbook_url: address }) },
     startsAt: new Date(startedAtMs).toISOString(),
     endsAt: new Date(endsAtMs).toISOString(),
   };
@@ -84,9 +85,13 @@ function pagerDutyEvent(message: NotificationMessage, routingKey: string): objec
   const { incident, sentence, atMs, team, kinds } = message;
   const identity = { routing_key: routingKey, dedup_key: `headroom ${subjectOf(message)}` };
   if (incident?.what === "ended") return { ...identity, event_action: "resolve" };
+  const links = (incident?.runbooks ?? []).flatMap(({ for: key, url }) =>
+    url === null ? [] : [{ href: url, text: `Runbook for ${key}` }],
+  );
   return {
     ...identity,
     event_action: "trigger",
+    ...(links.length === 0 ? {} : { links }),
     payload: {
       summary: `${titleOf(message)}: ${sentence}`.slice(0, SUMMARY_MAX),
       source: incident?.domain ?? "headroom",

@@ -5,6 +5,7 @@ import type { AttemptId, Event, NotifyOccasion, TeamName, Workload, WorkloadId }
 import type { IncidentFacts } from "@headroom/health";
 import { endSentence, eventEnvelope, eventText, incidentView, plural, slowRunText, teamsHit } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
+import type { Runbook } from "../incidents/runbook-file.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";
 
 export interface NotificationMessage {
@@ -35,6 +36,8 @@ export interface NotificationMessage {
     readonly workloads: number;
     /** Teams whose work it hit. */
     readonly teams: readonly string[];
+    /** Instructions of the operator; absent: none. */
+    readonly runbooks?: readonly Runbook[];
   };
 }
 
@@ -93,16 +96,27 @@ function endedSentence(state: Engine["state"], workload: Workload, otherwise: st
   return `Workload ${spec.name} (${id}) ended. ${endSentence(state, workload, endReason)}`;
 }
 
+interface IncidentMessageParts {
+  readonly sequence: number;
+  readonly atMs: number;
+  /** Runbooks for any of some codes and causes. */
+  readonly runbooksOf: (keys: readonly string[]) => readonly Runbook[];
+}
+
+const runbookSentence = ({ for: key, text, url }: Runbook): string =>
+  `Runbook for ${key}: ${[text, url].filter((each) => each !== null).join(" ")}`;
+
 /** Message about an incident as a whole: one when it opens and one when it ends, however many nodes it has. */
 export function incidentMessage(
   facts: IncidentFacts,
   what: "opened" | "ended",
-  sequence: number,
-  atMs: number,
+  { sequence, atMs, runbooksOf }: IncidentMessageParts,
 ): NotificationMessage {
-  const { id, title, domain, startedAtMs, endedAtMs, nodes, work } = incidentView(facts, null);
+  const { cause, codes, id, title, domain, startedAtMs, endedAtMs, nodes, work } = incidentView(facts, null);
   const hit = work.length === 0 ? "no work" : plural(work.length, "workload");
-  const sentence = what === "opened" ? `${title}. It hit ${hit}.` : `${title}: it has ended.`;
+  const runbooks = what === "opened" ? runbooksOf([cause, ...codes]) : [];
+  const opened = [`${title}. It hit ${hit}.`, ...runbooks.map(runbookSentence)].join(" ");
+  const sentence = what === "opened" ? opened : `${title}: it has ended.`;
   const incident = {
     id,
     what,
@@ -112,6 +126,7 @@ export function incidentMessage(
     nodes: nodes.failed,
     workloads: work.length,
     teams: teamsHit(facts),
+    ...(runbooks.length === 0 ? {} : { runbooks }),
   };
   return { sequence, atMs, kinds: ["incident"], team: "", workload: null, sentence, incident };
 }

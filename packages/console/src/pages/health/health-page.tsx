@@ -10,6 +10,7 @@ import { fleetHealthQuery, incidentsQuery } from "../../data/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
+import { RunbookLines } from "../../parts/runbook-lines.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 import { DriftPanel } from "./drift-panel.tsx";
@@ -75,7 +76,7 @@ function IncidentPanel({ incidents }: { readonly incidents: readonly Incident[] 
 }
 
 function IncidentItem({ incident }: { readonly incident: Incident }): ReactElement {
-  const { id, title, startedAtMs, nodes, accelerators, work, alerts, advice, acknowledgedBy, runbooks = [] } = incident;
+  const { id, title, startedAtMs, nodes, accelerators, work, alerts, advice, acknowledgedBy, runbooks } = incident;
   const { mutate, isPending } = usePageCommand(["health"]);
   const acknowledge = (): void =>
     mutate({
@@ -117,16 +118,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactEleme
         </p>
       )}
       <p className="break-words">{advice}</p>
-      {runbooks.map(({ for: key, text, url }) => (
-        <p key={`${key} ${text ?? ""} ${url ?? ""}`} className="break-words text-ink-2">
-          Runbook for {key}: {text}{" "}
-          {url === null ? null : (
-            <a href={url} className="underline" rel="noreferrer">
-              {url}
-            </a>
-          )}
-        </p>
-      ))}
+      <RunbookLines runbooks={runbooks} />
     </>
   );
 }

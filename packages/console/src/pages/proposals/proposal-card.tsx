@@ -1,5 +1,5 @@
 /** One open proposal: reason, ground, simulated effect by team, and the buttons of the decision. */
-import type { Proposal } from "@headroom/protocol";
+import type { Incident, Proposal } from "@headroom/protocol";
 import { proposalPhaseText } from "@headroom/views";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -8,9 +8,16 @@ import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
+import { RunbookLines } from "../../parts/runbook-lines.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 
-export function ProposalCard({ proposal }: { readonly proposal: Proposal }): ReactElement {
+interface ProposalCardProps {
+  readonly proposal: Proposal;
+  /** Those of the finding that the proposal answers. */
+  readonly runbooks: Incident["runbooks"];
+}
+
+export function ProposalCard({ proposal, runbooks }: ProposalCardProps): ReactElement {
   const { id, phase, sentence, reason, ground, actor, agent, expiresAtMs } = proposal;
   return (
     <Panel
@@ -38,6 +45,7 @@ export function ProposalCard({ proposal }: { readonly proposal: Proposal }): Rea
             ))}
           </dl>
         )}
+        <RunbookLines runbooks={runbooks} />
         <Effect proposal={proposal} />
         <p className="text-xs text-ink-3">
           Expires <Moment atMs={expiresAtMs} />

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { plural } from "@headroom/views";
 import { useClient } from "../../connect/session.ts";
-import { proposalRulesQuery, proposalsQuery } from "../../data/queries.ts";
+import { findingsQuery, proposalRulesQuery, proposalsQuery } from "../../data/queries.ts";
 import { changesProposals } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Page, Panel } from "../../parts/page.tsx";
@@ -13,12 +13,18 @@ import { AskPanel } from "./ask-panel.tsx";
 import { ProposalCard } from "./proposal-card.tsx";
 import { RulesPanel } from "./rules-panel.tsx";
 
+/** The program that proposes changes for findings. */
+const FINDINGS_AGENT = "health";
+
 export function ProposalsPage(): ReactElement {
   const client = useClient();
   const { data, error, refetch } = useQuery(proposalsQuery(client));
   const rules = useQuery(proposalRulesQuery(client));
   useLiveQuery({ queryKey: ["proposals"], matters: changesProposals });
   const open = data?.items.filter(isProposalOpen) ?? [];
+  const hasFindings = open.some(({ agent }) => agent === FINDINGS_AGENT);
+  const findings = useQuery({ ...findingsQuery(client), enabled: hasFindings }).data?.items ?? [];
+  const runbooks = new Map(findings.map(({ proposal, runbooks: own }) => [proposal?.id, own]));
   const decided = data?.items.filter((each) => !isProposalOpen(each)).toReversed() ?? [];
   return (
     <Page
@@ -41,7 +47,9 @@ export function ProposalsPage(): ReactElement {
                 <p>Users and agents propose changes of quota, priority and nodes. Another user decides.</p>
               </Empty>
             ) : (
-              open.map((proposal) => <ProposalCard key={proposal.id} proposal={proposal} />)
+              open.map((proposal) => (
+                <ProposalCard key={proposal.id} proposal={proposal} runbooks={runbooks.get(proposal.id)} />
+              ))
             )}
             <AskPanel />
             {rules.data === undefined ? null : <RulesPanel rules={rules.data.items} />}
