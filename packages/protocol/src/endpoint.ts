@@ -187,6 +187,10 @@ export const endpoint = z
     revision: count.meta({ description: "Number of the present revision." }),
     rollout: rolloutState.nullable().meta({ description: "null: no rollout is in progress." }),
     overflow: overflowState.nullable().meta({ description: "null: requests do not leave the endpoint." }),
+    failure: z
+      .object({ attemptId: z.string(), atMs: instantMs, sentence: z.string() })
+      .nullable()
+      .meta({ description: "The last end of a replica, if it failed and none is ready; null: otherwise." }),
     budget: endpointBudgetState.nullable().meta({ description: "null: the endpoint has no budget of its own." }),
     list: z.array(endpointReplica).meta({ description: "Replicas with an attempt, in the order of their placement." }),
   })

@@ -16,7 +16,7 @@ import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { endpointBudgetView } from "./endpoint-budget-view.ts";
 import { overflowSentence } from "./overflow-text.ts";
 import { rolloutSentence } from "./rollout-text.ts";
-import { isServing } from "./workload-view.ts";
+import { exitSentence, isServing } from "./workload-view.ts";
 
 /** The load of endpoints as gateways report it. It is not part of the engine's state. */
 export interface EndpointReadings {
@@ -93,9 +93,18 @@ function endpointView(
     revision: revisionNumberOf(workload),
     rollout: rolloutView(workload, active, readings),
     overflow: overflowView(workload, readings),
+    failure: failureView(workload, active),
     budget: endpointBudgetView(state, workload, nowMs),
     list: active.map((attempt) => replicaView(attempt, readings)),
   };
+}
+
+/** Replicas that fail start again for ever, so an endpoint without a ready one says why. */
+function failureView({ endedAttempts }: Workload, active: readonly Attempt[]): Endpoint["failure"] {
+  const last = endedAttempts.at(-1);
+  if (last?.outcome !== "failed" || active.some(isServing)) return null;
+  const how = last.exit === null ? last.detail : exitSentence(last.exit);
+  return { attemptId: last.id, atMs: last.endedAtMs, sentence: how === "" ? "it failed" : how };
 }
 
 function overflowView({ id, spec }: Workload, readings: EndpointReadings): Endpoint["overflow"] {

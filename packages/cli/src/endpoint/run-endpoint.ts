@@ -99,6 +99,14 @@ function pairsOf(endpoint: Endpoint, nowMs: number): readonly (readonly [string,
       ),
     ],
   ];
+  const { failure } = endpoint;
+  if (failure !== null)
+    pairs.push([
+      "failure",
+      printable(
+        `${failure.attemptId} ended ${ago(failure.atMs, nowMs)}: ${failure.sentence}. headroom logs ${endpoint.name} shows its output.`,
+      ),
+    ]);
   if (endpoint.rollout !== null) pairs.push(["rollout", printable(endpoint.rollout.sentence)]);
   if (endpoint.overflow !== null) pairs.push(["overflow", printable(endpoint.overflow.sentence)]);
   if (endpoint.budget !== null) pairs.push(["budget", printable(endpoint.budget.sentence)]);

@@ -77,3 +77,16 @@ it("takes no report of a token that may only read, and none that is not sound", 
   const guarded = (await client.endpoints()).items.find((each) => each.workloadId === workloadId);
   expect(guarded).toMatchObject({ replicas: { wanted: 0 }, load: null });
 });
+
+it("says how the last replica failed while none is ready", async () => {
+  const { client } = live;
+  const { workloadId } = await client.submitWorkload({
+    kind: "serve",
+    name: "broken",
+    run: "exit 3",
+    replicas: { min: 1, max: 1 },
+  });
+  const failure = async () => (await client.endpoints()).items.find((each) => each.workloadId === workloadId)?.failure;
+  await expect.poll(failure, { timeout: 20_000 }).toMatchObject({ sentence: "worker 0 exited with code 3" });
+  await client.stopWorkload(workloadId);
+});
