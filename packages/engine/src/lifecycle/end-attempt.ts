@@ -34,7 +34,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   const losses =
     end.outcome === "lost" && end.cause !== undefined ? taskOf(workload, attempt.task).lossCount + 1 : null;
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, end, losses });
-  withdrawMigration(batch, attempt, retryAtMs);
+  withdrawMigration(batch, attempt, end, retryAtMs);
   // Fields are copied one by one for speed: this event is among the most frequent.
   const ended = {
     kind: "attemptEnded",
@@ -53,9 +53,14 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
-/** A task that does not run again needs no place to which it would have migrated. */
-function withdrawMigration(batch: Batch, attempt: Attempt, retryAtMs: number | null): void {
-  if (retryAtMs !== null || batch.world.state.nominations.size === 0) return;
+/**
+ * Gives up the place to which a task would have migrated, if it does not run again, or ended without having been stopped
+ * and waits for its back-off.
+ */
+function withdrawMigration(batch: Batch, attempt: Attempt, { outcome }: AttemptEnd, retryAtMs: number | null): void {
+  if (batch.world.state.nominations.size === 0) return;
+  const waits = outcome !== "stopped" && retryAtMs !== null && retryAtMs > batch.nowMs;
+  if (retryAtMs !== null && !waits) return;
   for (const nomination of Array.from(batch.world.state.nominations.values()))
     if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
 }
@@ -64,7 +69,7 @@ function withdrawMigration(batch: Batch, attempt: Attempt, retryAtMs: number | n
 function endReplica(batch: Batch, { workload, attempt, end }: Omit<Ended, "losses">): void {
   const failures = replicaFailures(batch, workload, attempt, end);
   const retryAtMs = workload.stopRequested ? null : restartAt(batch, { workload, attempt, failures });
-  withdrawMigration(batch, attempt, retryAtMs);
+  withdrawMigration(batch, attempt, end, retryAtMs);
   batch.emit({
     kind: "attemptEnded",
     version: 1,

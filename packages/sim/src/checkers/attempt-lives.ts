@@ -3,7 +3,7 @@
  * ended once, and then never mentioned again. Also checks that no attempt exceeds its walltime, and that no retry
  * starts before its back-off is over or after the last allowed attempt.
  */
-import type { AttemptId, Event, Nomination, Workload, WorkloadId, WorkloadSpec } from "@headroom/model";
+import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
@@ -35,6 +35,8 @@ export class AttemptLives {
   readonly #nominated = new Map<AttemptId, Nomination>();
   readonly #tasks = new Map<string, TaskLedger>();
   readonly #endedWorkloads = new Set<WorkloadId>();
+  /** Workloads whose stop was requested. The state after a round does not tell whether an end came before the request. */
+  readonly #stopped = new Set<WorkloadId>();
 
   onRound(round: SimulatedRound): void {
     const { ready, engine } = round;
@@ -66,6 +68,7 @@ export class AttemptLives {
     for (const attemptId of this.#ended) copy.#ended.add(attemptId);
     for (const [attemptId, nomination] of this.#nominated) copy.#nominated.set(attemptId, nomination);
     for (const workloadId of this.#endedWorkloads) copy.#endedWorkloads.add(workloadId);
+    for (const workloadId of this.#stopped) copy.#stopped.add(workloadId);
     return copy;
   }
 
@@ -113,6 +116,9 @@ export class AttemptLives {
       case "endpointScaled":
         for (const task of event.due ?? []) this.#ledgerOf(event.workloadId, task).notBeforeMs = event.atMs;
         return;
+      case "workloadStopRequested":
+        this.#stopped.add(event.workloadId);
+        return;
       case "workloadRerun":
         return this.#rerun(event.workloadId);
       case "workloadEnded":
@@ -147,6 +153,7 @@ export class AttemptLives {
 
   /** The failures of the tasks are counted from zero again after a rerun; attempt numbers continue. */
   #rerun(workloadId: WorkloadId): void {
+    this.#stopped.delete(workloadId);
     mustHold(this.#endedWorkloads.delete(workloadId), () => `${workloadId} was rerun before it had ended`);
     for (const [key, ledger] of this.#tasks)
       if (key.startsWith(`${workloadId} `)) Object.assign(ledger, { ownFailures: 0, notBeforeMs: 0, isOver: false });
@@ -196,7 +203,7 @@ export class AttemptLives {
     );
     mustHold(outcome !== "stopped" || life.stopping, () => `${attemptId} was stopped and nobody asked for it`);
     if (workload === undefined) return;
-    if (isReplica) return mustRestart(workload, event);
+    if (isReplica) return mustRestart(this.#stopped.has(life.workloadId), event);
     const { retries } = workload.spec;
     const isSpent = ledger.ownFailures > retries.max;
     mustHold(
@@ -239,7 +246,7 @@ function backoffMs({ retries }: WorkloadSpec, failures: number): number {
 }
 
 /** A replica starts again until its endpoint is stopped, and after an end of its own not at once. */
-function mustRestart({ stopRequested }: Workload, event: Event & { readonly kind: "attemptEnded" }): void {
+function mustRestart(stopRequested: boolean, event: Event & { readonly kind: "attemptEnded" }): void {
   const { attemptId, outcome, retryAtMs, atMs } = event;
   mustHold(
     stopRequested === (retryAtMs === null),

@@ -150,20 +150,28 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
 
 /**
  * Books the served requests again after evicting only the attempts that did not get their place back. Each request gets
- * accelerators that are really available on its planned nodes. A request that does not get them is left out.
+ * accelerators that are really available on its planned nodes, or else elsewhere. A request that does not get them is left
+ * out.
  */
 function settle(world: World, { served, evicted }: Filled): readonly Served[] {
   return simulate(world, (ledger) => {
     for (const attempt of evicted) ledger.vacate(attempt, 0);
     return served.flatMap(({ bucket, placement }): Served[] => {
       const { request } = bucket;
-      const workers = pickAgain(world, request, placement);
-      // Fractions of accelerators can be arranged differently than in the plan.
-      if (workers === null || !haveRoomTogether(world, request.gang, { workers, layer: "releasing" })) return [];
-      ledger.occupy(request, { ...placement, workers });
-      return [{ bucket, placement: { ...placement, workers } }];
+      const available = availableAs(world, request, placement);
+      if (available === null) return [];
+      ledger.occupy(request, available);
+      return [{ bucket, placement: available }];
     });
   });
+}
+
+/** The planned place, or another one: fractions of accelerators can be arranged differently than in the plan. */
+function availableAs(world: World, request: PlacementRequest, planned: Placement): Placement | null {
+  const workers = pickAgain(world, request, planned);
+  if (workers !== null && haveRoomTogether(world, request.gang, { workers, layer: "releasing" }))
+    return { ...planned, workers };
+  return findPlacement(world, request, "idle") ?? findPlacement(world, request, "releasing");
 }
 
 /**
