@@ -24,3 +24,16 @@ describe("a command of another system", () => {
     expect([said.code, said.stderr]).toEqual([2, expect.not.stringContaining("In Headroom")]);
   });
 });
+
+describe("a subcommand that does not exist", () => {
+  it("is answered with those that do", async () => {
+    const said = await headroom(["incident", "close", "i1"], { workingDirectory: "/" });
+    expect([said.code, said.stderr]).toEqual([
+      2,
+      "error: headroom incident has no command close. Its commands: list, show, acknowledge, silence, resolve, note\n",
+    ]);
+    // This command takes a file as well.
+    const { stderr } = await headroom(["drift", "profiles.jsonl"], { workingDirectory: "/" });
+    expect(stderr).toContain("profiles.jsonl: there is no such file");
+  });
+});

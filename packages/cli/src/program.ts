@@ -1,6 +1,6 @@
 /** Builds a commander program from the table of commands, runs one command and returns its exit code. */
 import { Command, CommanderError, Option } from "commander";
-import { exitCode, type ExitCode } from "./cli-error.ts";
+import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
 import { allCommands, commandNamed } from "./commands/index.ts";
@@ -8,7 +8,7 @@ import { actingUser, connect, connectOperations, homeDirectory, isHomeNamed, isU
 import { commandFor } from "./commands-elsewhere.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
-import type { Terminal } from "./terminal.ts";
+import { printable, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /** Runs the command in `argv` (without the program's own name). Never throws. */
@@ -125,7 +125,10 @@ function addCommand(parent: Command, definition: CommandDefinition, run: Runner)
   if (definition.commands.length > 0) command.enablePositionalOptions();
   for (const child of definition.commands) addCommand(command, child, run);
   if (definition.takesRest) command.passThroughOptions();
+  const isGroup = definition.commands.length > 0 && definition.arguments.length === 0;
+  if (isGroup) command.allowExcessArguments();
   command.action(async (...received: unknown[]) => {
+    if (isGroup && command.args.length > 0) throw noSuchCommand(command);
     // Commander calls the action with each argument, then the options, then the command.
     const args = received.slice(0, definition.arguments.length).flat();
     await run(
@@ -135,6 +138,16 @@ function addCommand(parent: Command, definition: CommandDefinition, run: Runner)
     );
   });
   parent.addCommand(command, { hidden: definition.hidden });
+}
+
+/** Commander would complain about the number of arguments. */
+function noSuchCommand(command: Command): CliError {
+  const names = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((each) => each.name());
+  const unknown = `${pathOf(command)} has no command ${printable(command.args[0] ?? "")}`;
+  return new CliError(`${unknown}. Its commands: ${names.join(", ")}`, exitCode.usage);
 }
 
 function optionOf({ flags, description, repeatable, hidden }: OptionDefinition): Option {

@@ -1,6 +1,6 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
-import type { LoseOptions } from "../drill/run-drill.ts";
+import type { ListDrillsOptions, LoseOptions } from "../drill/run-drill.ts";
 
 const idArgument = { syntax: "<drill>", description: "id of the drill, like d3" } as const;
 
@@ -24,10 +24,10 @@ const loseSubcommand = defineCommand<LoseOptions>({
   },
 });
 
-const listSubcommand = defineCommand<{ readonly json?: boolean }>({
+const listSubcommand = defineCommand<ListDrillsOptions>({
   name: "list",
   summary: "List drills on test nodes, the newest first",
-  options: [jsonOption],
+  options: [{ flags: "--csv", description: "print comma-separated values" }, jsonOption],
   async run(context, { options }) {
     const { listDrills } = await import("../drill/run-drill.ts");
     return listDrills(context, options);

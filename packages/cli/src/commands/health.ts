@@ -107,7 +107,7 @@ const findingsCommand = defineCommand<HealthFindingsOptions>({
   name: "findings",
   summary:
     "List what a change of the fleet answers: faulty and slow nodes, stalled work, spares, checkpoints, walltimes",
-  details: `Each finding becomes a proposal, at most 20 of them open at a time. The rule of its kind decides: headroom health policy.
+  details: `Each finding becomes a proposal. Open at a time are at most 20 repairs, 8 changes of sizes and 8 pieces of advice. The rule of its kind decides: headroom health policy.
 
 Example:
   headroom health findings --json`,

@@ -11,6 +11,7 @@ const listSubcommand = defineCommand<ListIncidentsOptions>({
   options: [
     { flags: "--phase <phase>", description: "open, recovered, resolved or all (default: open)" },
     limitOption,
+    { flags: "--csv", description: "print comma-separated values" },
     jsonOption,
   ],
   async run(context, { options }) {

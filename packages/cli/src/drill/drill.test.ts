@@ -23,6 +23,8 @@ describe("headroom drill", () => {
     expect(await live.headroom(real.filter((each) => each !== "--yes"))).toMatchObject({ code: 2 });
     expect((await live.headroom(real)).stdout).toMatch(/^Drill d1 runs until /);
     expect((await live.headroom(["drill", "list"])).stdout).toMatch(/d1 +running .* 0 of 0 +here/);
+    const [, row] = (await live.headroom(["drill", "list", "--csv"])).stdout.split("\n");
+    expect(row).toMatch(/^d1,running,\S+Z,[^,]+,1,0,0,here$/);
     expect((await live.headroom(["drill", "cancel", "d1"])).stdout).toBe(
       "Drill d1 is over: work is placed again on 1 node.\n",
     );
@@ -40,5 +42,24 @@ describe("headroom drill", () => {
   ])("%j is a usage error", async (args, message) => {
     const { code, stderr } = await live.headroom(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe("headroom incident", () => {
+  it("lists incidents for people and spreadsheets, and keeps notes and the end", async () => {
+    const log = path.join(live.folder, "dmesg");
+    writeFileSync(log, "[12.0] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n");
+    expect((await live.headroom(["health", "read", log, "--report", "here"])).code).toBe(0);
+    const list = async (...options: readonly string[]) =>
+      (await live.headroom(["incident", "list", ...options])).stdout.trimEnd().split("\n");
+    await expect.poll(async () => (await list()).length).toBe(2);
+    const [titles, row = ""] = await list("--csv");
+    expect(titles).toMatch(/^incident,phase,since,until,level,domain,.*,cause$/);
+    expect(row).toMatch(/^i\d+,open,\S+Z,,node,here,1,1,0,,Node here has faults: xid-79/);
+    const id = row.split(",")[0] ?? "";
+    expect((await live.headroom(["incident", "note", id, "card reseated"])).code).toBe(0);
+    expect((await live.headroom(["incident", "resolve", id])).stdout).toContain(`Incident ${id} (resolved)`);
+    expect((await live.headroom(["incident", "show", id])).stdout).toContain("card reseated");
+    expect((await list("--phase", "resolved"))[1]).toContain(id);
   });
 });

@@ -5,6 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { failureDomainNamed } from "../input/failure-domain.ts";
 import { instant, plural, shortDuration } from "../output/amounts.ts";
 import { confirm } from "../output/confirm.ts";
+import { csvLines } from "../output/csv.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
@@ -17,6 +18,10 @@ export interface LoseOptions {
 
 interface DrillOutputOptions {
   readonly json?: boolean;
+}
+
+export interface ListDrillsOptions extends DrillOutputOptions {
+  readonly csv?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -128,10 +133,14 @@ function workLines(
   return ["", ...tableLines(titles, rows, terminal.stdout, paint), ...more];
 }
 
-export async function listDrills(context: CommandContext, { json = false }: DrillOutputOptions): Promise<ExitCode> {
+export async function listDrills(
+  context: CommandContext,
+  { csv = false, json = false }: ListDrillsOptions,
+): Promise<ExitCode> {
   const client = await context.connect();
   const { items } = await client.listDrills();
   if (json) context.print(JSON.stringify({ items }, null, 2));
+  else if (csv) context.print(...csvOf(items));
   else if (items.length === 0)
     context.note("There was no drill on test nodes. headroom drill lose NAME simulates one.");
   else {
@@ -156,6 +165,20 @@ export async function listDrills(context: CommandContext, { json = false }: Dril
     context.print(...tableLines(titles, rows, context.terminal.stdout, context.paint));
   }
   return exitCode.ok;
+}
+
+function csvOf(items: readonly Drill[]): readonly string[] {
+  const rows = items.map((each) => [
+    each.id,
+    phaseText(each),
+    instant(each.startedAtMs),
+    each.actor,
+    each.nodes.length,
+    each.observed.interruptedCount,
+    each.expected.interruptedCount,
+    each.lose.join(" "),
+  ]);
+  return csvLines(["drill", "phase", "since", "by", "nodes", "interrupted", "interrupted_expected", "lost"], rows);
 }
 
 const phaseText = ({ phase, observed }: Drill): string =>

@@ -4,6 +4,7 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { limitOf } from "../listing-options.ts";
 import { instant, plural } from "../output/amounts.ts";
+import { csvLines } from "../output/csv.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 import { runbookPairs } from "../output/runbook-pairs.ts";
@@ -12,6 +13,7 @@ import { printable } from "../terminal.ts";
 export interface ListIncidentsOptions {
   readonly phase?: string;
   readonly limit?: string;
+  readonly csv?: boolean;
   readonly json?: boolean;
 }
 
@@ -28,6 +30,7 @@ export async function listIncidents(context: CommandContext, options: ListIncide
   const client = await context.connect();
   const { items, more } = await allPages((cursor, size) => client.listIncidents({ phase, cursor, limit: size }), limit);
   if (options.json === true) context.print(JSON.stringify({ items, more }, null, 2));
+  else if (options.csv === true) context.print(...csvOf(items));
   else if (items.length === 0) context.note(phase === "open" ? "No incident is open." : "There is no such incident.");
   else {
     const rows = items.map((each) => [
@@ -52,6 +55,24 @@ export async function listIncidents(context: CommandContext, options: ListIncide
   }
   if (more) context.note(`There are more than ${plural(items.length, "incident")}: use --limit.`);
   return exitCode.ok;
+}
+
+function csvOf(items: readonly Incident[]): readonly string[] {
+  const titles = ["incident", "phase", "since", "until", "level", "domain", "nodes_away", "nodes_failed", "work_hit"];
+  const rows = items.map(({ id, phase, startedAtMs, endedAtMs, domain, nodes, work, acknowledgedBy, title }) => [
+    id,
+    phase,
+    instant(startedAtMs),
+    endedAtMs === null ? "" : instant(endedAtMs),
+    domain.level,
+    domain.path.join("/"),
+    nodes.notBack,
+    nodes.failed,
+    work.length,
+    acknowledgedBy ?? "",
+    title,
+  ]);
+  return csvLines([...titles, "acknowledged_by", "cause"], rows);
 }
 
 function phaseOption(text: string): IncidentPhase | "all" {

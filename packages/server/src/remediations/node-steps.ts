@@ -7,7 +7,7 @@ import { factDeviations, slowerPercent } from "@headroom/health";
 import { HOUR_MS, isProposalOpen, usualProposalRules } from "@headroom/model";
 import type { NodeId, Proposal } from "@headroom/model";
 import type { RemediatedNode, RemediationRun } from "@headroom/protocol";
-import { rejectionProblem } from "@headroom/views";
+import { plural, rejectionProblem } from "@headroom/views";
 import type { CommandRequest } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
 import { effectOfProposal } from "../remedies/proposal-effect.ts";
@@ -130,7 +130,8 @@ export class NodeSteps {
       .flatMap((run) => run.nodes)
       .filter(({ nodeId, begunAtMs }) => (begunAtMs ?? 0) > fromMs && nodes.get(nodeId as NodeId)?.pool === pool);
     if (begun.length < most) return null;
-    return `${begun.length} nodes of pool ${pool} were changed within the last hour, and the budget of change is ${most}: headroom proposal rule remediate`;
+    const changed = `${plural(begun.length, "node")} of pool ${pool} ${begun.length === 1 ? "was" : "were"} changed`;
+    return `${changed} within the last hour, and the budget of change is ${most}: headroom proposal rule remediate`;
   }
 
   async #drain(step: Step): Promise<void> {

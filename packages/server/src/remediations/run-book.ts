@@ -45,7 +45,10 @@ export class RunBook {
   find(id: string): RemediationRun {
     const found = this.#runs.find((run) => run.id === id);
     if (found !== undefined) return found;
-    throw refuse("unknownRemediationRun", `There is no run ${id} of a remediation. headroom drift waves lists them.`);
+    throw refuse(
+      "unknownRemediationRun",
+      `There is no run ${id} of a remediation. It begins when its proposal is approved. headroom drift waves lists runs.`,
+    );
   }
 
   node(id: string, nodeId: string): RemediatedNode | undefined {
