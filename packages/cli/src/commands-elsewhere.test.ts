@@ -32,7 +32,7 @@ describe("a subcommand that does not exist", () => {
       2,
       "error: headroom incident has no command close. Its commands: list, show, acknowledge, silence, resolve, note\n",
     ]);
-    // This command takes a file as well.
+    // The command of this group takes a file.
     const { stderr } = await headroom(["drift", "profiles.jsonl"], { workingDirectory: "/" });
     expect(stderr).toContain("profiles.jsonl: there is no such file");
   });

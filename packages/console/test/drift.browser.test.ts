@@ -1,4 +1,4 @@
-/** Tests the panel Drift of the page Health: declared remediations, and a run that is cancelled there. */
+/** Tests the panel Drift of the page Health: declared remediations, and a run that is cancelled there; and proposals of findings. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -59,4 +59,20 @@ describe.skipIf(chromiumPath === null)("the panel Drift", () => {
     expect(await client.listNodes()).toMatchObject({ items: [{ draining: false }] });
     expect(complaints).toEqual([]);
   }, 180_000);
+
+  it("is followed by a proposal for a fault, with the runbook of the fault", async () => {
+    const { page, complaints } = browser;
+    const { client } = plane;
+    const text = "kind: runbook\nfor: [xid-79]\ntext: Reseat the card.\nurl: https://wiki.example/79\n";
+    writeFileSync(path.join(home, "runbooks.yaml"), text);
+    const [node] = (await client.listNodes()).items;
+    await client.reportFaults(node?.id ?? "", {
+      faults: [{ code: "xid-79", severity: "critical", detail: "fell off" }],
+    });
+    await page.goto(`${plane.url}/proposals`);
+    const card = page.getByRole("region", { name: /^Proposal p\d+$/ });
+    await card.getByText("Runbook for xid-79: Reseat the card.").waitFor({ timeout: PATIENCE_MS });
+    expect(await card.getByRole("link").getAttribute("href")).toBe("https://wiki.example/79");
+    expect(complaints).toEqual([]);
+  }, 120_000);
 });

@@ -30,7 +30,7 @@ describe("headroom nodes qualify --from", () => {
     expect(rows[4]).toMatchObject({ test: "nccl-bw/allreduce_busbw", value: 180, unit: "GB/s" });
     expect(stderr).toContain("notes.md: not a result of nccl-tests, SuperBench or dcgmi diag");
     const table = await headroom(["nodes", "qualify", "--from", "results"], { workingDirectory: folder });
-    expect(table.stdout).toContain("5 nodes, 5 results, 1 nodes with a failure");
+    expect(table.stdout).toContain("5 nodes, 5 results, 1 node with a failure");
   });
 
   it("refuses folders that do not exist", async () => {

@@ -4,6 +4,7 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { fileText } from "../input/file-chunks.ts";
 import { jsonValues } from "../input/json-values.ts";
+import { plural } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
@@ -126,5 +127,10 @@ function printDrift(
     ]);
     print(...tableLines(columns, rows, terminal.stdout, paint), "");
   }
-  print(`${profiles.length} nodes, ${deviations.length} deviations, ${causes.length} causes of slow nodes`);
+  const counts = [
+    plural(profiles.length, "node"),
+    plural(deviations.length, "deviation"),
+    plural(causes.length, "cause"),
+  ];
+  print(`${counts.join(", ")} of slow nodes`);
 }

@@ -5,6 +5,7 @@ import type { Measurement, Qualified } from "@headroom/health";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import type { Tone } from "../output/style.ts";
+import { plural } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
@@ -134,5 +135,7 @@ function printTable({ terminal, paint, print }: CommandContext, rows: readonly Q
   if (lines.length > 0) print(...tableLines(columns, lines, terminal.stdout, paint), "");
   const failed = new Set(rows.filter(({ verdict }) => verdict === "fail").map(({ node }) => node));
   const nodes = new Set(rows.map(({ node }) => node));
-  print(`${nodes.size} nodes, ${rows.length} results, ${failed.size} nodes with a failure`);
+  print(
+    `${plural(nodes.size, "node")}, ${plural(rows.length, "result")}, ${plural(failed.size, "node")} with a failure`,
+  );
 }
