@@ -43,7 +43,7 @@ export const importedKind = (kind: string): string => `\n${kind}`;
 export const isImportedKind = (key: string): boolean => key.startsWith("\n");
 
 /** The newest runs of a kind last. Imported ones count where own work has too few. */
-export function runsOfKind(runTimes: RunTimes, kind: string, enough: number): readonly number[] {
+function runsOfKind(runTimes: RunTimes, kind: string, enough: number): readonly number[] {
   const own = runTimes.get(kind) ?? [];
   return own.length >= enough ? own : [...(runTimes.get(importedKind(kind)) ?? []), ...own];
 }

@@ -22,7 +22,7 @@ export interface CauseAnswer {
 }
 
 /** The line of the groups that have no line of their own. Names of groups have no parentheses. */
-export const OTHER_GROUPS = "(others)";
+const OTHER_GROUPS = "(others)";
 
 /** At most `linesMax` lines: the last of more is the sum of those with the least time. */
 export const causeAnswer = ({ items, total, unallocated }: CauseHours, linesMax: number): CauseAnswer => ({
