@@ -1,7 +1,9 @@
 /** Proposals from the advice to the score, and budgets of change against many proposals. */
 import {
   HOUR_MS,
-  OPEN_PROPOSALS_MAX,
+  CONTROL_PLANE_ACTOR,
+  OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX,
+  OPEN_PROPOSALS_OF_USERS_MAX,
   OPEN_PROPOSALS_OF_USER_MAX,
   nodeId,
   teamName,
@@ -121,6 +123,23 @@ describe("a proposal", () => {
   });
 });
 
+describe("proposals of the control plane", () => {
+  it("have places of their own, which proposals of users do not take", () => {
+    const drive = fleet(1);
+    const weight = (index: number) => ({ kind: "quota", team: teamName("lab"), weight: index + 2 }) as const;
+    for (let index = 0; index < OPEN_PROPOSALS_OF_USERS_MAX; index++)
+      drive.receive(create(weight(index), `user-${index % 10}`));
+    expect(drive.receive(create(drain("n0"), "late")).replies[0]).toMatchObject({
+      rejection: { code: "tooManyProposals", actor: null },
+    });
+    const own = Array.from({ length: OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX }, (_, index) =>
+      create(index === 0 ? drain("n0") : weight(1_000 + index), CONTROL_PLANE_ACTOR),
+    );
+    expect(drive.receive(...own).replies.every(({ kind }) => kind === "accepted")).toBe(true);
+    expect(drive.receive(create(weight(2_000), CONTROL_PLANE_ACTOR)).replies[0]).toMatchObject({ kind: "rejected" });
+  });
+});
+
 describe("budgets of change", () => {
   const automatic: ProposalRule = { ...usualProposalRules.drain, mode: "automatic", perHourMax: 3 };
 
@@ -144,7 +163,7 @@ describe("budgets of change", () => {
     const faulty = Array.from({ length: 750 }, (_, index) => create(drain(`n${index}`), `watch-${index % 10}`));
     const { replies } = drive.receive(...faulty);
     const open = [...drive.engine.state.proposals.keys()];
-    expect(replies.filter(({ kind }) => kind === "rejected")).toHaveLength(750 - OPEN_PROPOSALS_MAX);
+    expect(replies.filter(({ kind }) => kind === "rejected")).toHaveLength(750 - OPEN_PROPOSALS_OF_USERS_MAX);
     drive.receive(...open.map((id) => simulated(id, drive.nowMs)));
     expect(draining(drive)).toHaveLength(15);
     drive.passTo(HOUR_MS);

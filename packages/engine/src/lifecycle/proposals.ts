@@ -3,7 +3,9 @@
  * approved change (`round/keep-proposals.ts`). The effect comes from a simulation outside the engine.
  */
 import {
-  OPEN_PROPOSALS_MAX,
+  CONTROL_PLANE_ACTOR,
+  OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX,
+  OPEN_PROPOSALS_OF_USERS_MAX,
   OPEN_PROPOSALS_OF_USER_MAX,
   canonicalJson,
   isProposalOpen,
@@ -49,12 +51,17 @@ function creationRefusal(
   const text = canonicalJson(change);
   const same = open.find((each) => canonicalJson(each.change) === text);
   if (same !== undefined) return { code: "proposalExists", id: same.id };
+  return numberRefusal(open, actor) ?? changeRefusal(world, change, nowMs);
+}
+
+function numberRefusal(open: readonly Proposal[], actor: string): Rejection | null {
+  const isOfUser = actor !== CONTROL_PLANE_ACTOR;
   const own = open.filter((each) => each.actor === actor).length;
-  if (own >= OPEN_PROPOSALS_OF_USER_MAX)
-    return { code: "tooManyProposals", count: own + 1, maxCount: OPEN_PROPOSALS_OF_USER_MAX, actor };
-  if (open.length >= OPEN_PROPOSALS_MAX)
-    return { code: "tooManyProposals", count: open.length + 1, maxCount: OPEN_PROPOSALS_MAX, actor: null };
-  return changeRefusal(world, change, nowMs);
+  const maxCount = isOfUser ? OPEN_PROPOSALS_OF_USER_MAX : OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX;
+  if (own >= maxCount) return { code: "tooManyProposals", count: own + 1, maxCount, actor };
+  const ofUsers = open.filter((each) => each.actor !== CONTROL_PLANE_ACTOR).length;
+  if (!isOfUser || ofUsers < OPEN_PROPOSALS_OF_USERS_MAX) return null;
+  return { code: "tooManyProposals", count: ofUsers + 1, maxCount: OPEN_PROPOSALS_OF_USERS_MAX, actor: null };
 }
 
 /** The team whose readers see the proposal. */

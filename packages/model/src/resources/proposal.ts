@@ -241,9 +241,14 @@ function withAmounts(amounts: Amounts = {}, changes: AmountChanges = {}): Amount
   return Object.fromEntries(changed.filter((entry): entry is [string, number] => entry[1] !== null));
 }
 
-/** Maximum number of proposals that wait for a simulation, a decision or the change itself, in all and by user. */
-export const OPEN_PROPOSALS_MAX = 200;
+/** The actor of proposals that the control plane makes by itself. */
+export const CONTROL_PLANE_ACTOR = "headroom";
+/** Maximum number of proposals that wait for a simulation, a decision or the change itself: of one user, and of all users. */
 export const OPEN_PROPOSALS_OF_USER_MAX = 50;
+export const OPEN_PROPOSALS_OF_USERS_MAX = 200;
+/** Those of the control plane have places of their own: it drains faulty nodes however much users propose. */
+export const OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX = 80;
+export const OPEN_PROPOSALS_MAX: number = OPEN_PROPOSALS_OF_USERS_MAX + OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX;
 /** Proposals that are over, of which the newest are kept. Those of the last hour count for budgets and stay longer. */
 export const ENDED_PROPOSALS_KEPT = 200;
 export const PROPOSAL_STEPS_KEPT = 12;

@@ -1,5 +1,5 @@
 import { attemptId, workloadId } from "@headroom/model";
-import type { Attempt, Signal, Workload } from "@headroom/model";
+import type { Attempt, AttemptId, Signal, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SignalGate, newestOnly } from "./signal-gate.ts";
@@ -32,7 +32,7 @@ function opened(attempt: Partial<Attempt> = {}) {
     vi.runAllTimers();
     return isTaken;
   };
-  return { at, told };
+  return { at, told, gate, attempts: state.attempts as Map<AttemptId, Attempt> };
 }
 
 const progress = (step: number, totalSteps = 100): Signal => ({
@@ -101,4 +101,14 @@ it("passes facts on, reports of checkpoints within bounds, and takes in reports 
   expect(at(0, checkpoint)).toBe(true);
   expect(told).toEqual([checkpoint]);
   expect(at(0, { ...progress(1), attemptId: attemptId("w9.1") } as Signal)).toBe(true);
+});
+
+it("compares the ranks of attempts until they end, also if the engine ends them by itself", () => {
+  const { gate, attempts } = opened({ workers: [] });
+  gate.takes({ kind: "stepTimesReported", attemptId: id, times: [[1, 0, 1]] });
+  vi.advanceTimersByTime(10 * MINUTE_MS);
+  expect(vi.getTimerCount()).toBe(1);
+  attempts.delete(id);
+  vi.advanceTimersByTime(2 * MINUTE_MS);
+  expect(vi.getTimerCount()).toBe(0);
 });

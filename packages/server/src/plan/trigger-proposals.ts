@@ -4,7 +4,7 @@
  * nothing here approves or changes anything.
  */
 import * as catalogue from "@headroom/perf/accelerator-types";
-import { isProposalOpen } from "@headroom/model";
+import { CONTROL_PLANE_ACTOR, isProposalOpen } from "@headroom/model";
 import type { Proposal, ProposedChange } from "@headroom/model";
 import type { TriggerProposal } from "@headroom/plan";
 import type { ProposalRequest } from "@headroom/protocol";
@@ -16,7 +16,6 @@ import { effectOfProposal } from "../remedies/proposal-effect.ts";
 import type { EffectParts } from "../remedies/proposal-effect.ts";
 import type { FiredTrigger } from "./fired-triggers.ts";
 
-const ACTOR = "headroom";
 const AGENT = "triggers";
 /** Open proposals of triggers. The engine's bound for one user is shared with the proposals of findings. */
 const OPEN_MAX = 20;
@@ -68,7 +67,7 @@ export class TriggerProposals {
   #open(): Promise<readonly Proposal[]> {
     return this.#parts.driver.read(({ state }) =>
       [...state.proposals.values()].filter(
-        ({ actor, agent, phase }) => actor === ACTOR && agent === AGENT && isProposalOpen({ phase }),
+        ({ actor, agent, phase }) => actor === CONTROL_PLANE_ACTOR && agent === AGENT && isProposalOpen({ phase }),
       ),
     );
   }
@@ -81,7 +80,7 @@ export class TriggerProposals {
       engineChange(engine, change as ProposalRequest["change"], catalogue),
     );
     const command = { kind: "createProposal", change: named, reason, ground, agent: AGENT } as const;
-    const reply = await driver.command({ ...command, actor: ACTOR, idempotencyKey: null });
+    const reply = await driver.command({ ...command, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
     if (reply.kind === "accepted") return reply.result.kind === "proposalSet" ? reply.result.id : undefined;
     if (reply.rejection.code === "proposalExists") return reply.rejection.id;
     throw new Error(`the change is refused: ${reply.rejection.code}`);
@@ -89,13 +88,13 @@ export class TriggerProposals {
 
   async #withdraw(id: string): Promise<void> {
     const command = { kind: "decideProposal", id, verdict: "withdraw", reason: "the trigger ended" } as const;
-    await this.#parts.driver.command({ ...command, actor: ACTOR, idempotencyKey: null });
+    await this.#parts.driver.command({ ...command, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
   }
 
   async #simulate(id: string): Promise<void> {
     const { driver } = this.#parts;
-    const effect = await effectOfProposal(this.#parts, id, { actor: ACTOR, gone: this.#closing.signal });
-    await driver.command({ kind: "simulateProposal", id, effect, actor: ACTOR, idempotencyKey: null });
+    const effect = await effectOfProposal(this.#parts, id, { actor: CONTROL_PLANE_ACTOR, gone: this.#closing.signal });
+    await driver.command({ kind: "simulateProposal", id, effect, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
   }
 
   /** A complaint is logged once, not in each look. The next look tries again. */

@@ -4,7 +4,7 @@
  */
 import type { ReadonlyState } from "@headroom/engine";
 import { factDeviations, slowerPercent } from "@headroom/health";
-import { HOUR_MS, isProposalOpen, usualProposalRules } from "@headroom/model";
+import { CONTROL_PLANE_ACTOR, HOUR_MS, isProposalOpen, usualProposalRules } from "@headroom/model";
 import type { NodeId, Proposal } from "@headroom/model";
 import type { RemediatedNode, RemediationRun } from "@headroom/protocol";
 import { plural, rejectionProblem } from "@headroom/views";
@@ -19,7 +19,6 @@ import type { RemediationDocument } from "./remediation-file.ts";
 import { isActive } from "./run-book.ts";
 import type { RunBook } from "./run-book.ts";
 
-const ACTOR = "headroom";
 const AGENT = "remediation";
 /** Pause between two readings of a node that is not yet as it should be: it may be restarting. */
 const PROOF_EVERY_MS = 5_000;
@@ -82,10 +81,10 @@ export class NodeSteps {
     if (drainProposal !== null && !wasDrained) {
       const proposal = await this.#parts.driver.read(({ state }) => state.proposals.get(drainProposal));
       if (proposal !== undefined && proposal.actedAtMs !== null) await this.#resume(approvedBy, node);
-      else if (proposal !== undefined && isProposalOpen(proposal) && proposal.actor === ACTOR) {
+      else if (proposal !== undefined && isProposalOpen(proposal) && proposal.actor === CONTROL_PLANE_ACTOR) {
         const reason = `remediation ${id} has ended`;
         const wanted = { kind: "decideProposal", id: drainProposal, verdict: "withdraw", reason } as const;
-        await this.#command({ ...wanted, actor: ACTOR, idempotencyKey: null });
+        await this.#command({ ...wanted, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
       }
     }
     this.#parts.book.changeNode(id, node.nodeId, { phase: "left", sinceMs: this.#parts.nowMs() });
@@ -171,14 +170,14 @@ export class NodeSteps {
     const change = { kind: "drain", nodeId: node.nodeId as NodeId, running: document.running } as const;
     const reason = `wave ${node.wave} of remediation ${run.remediation}, proposal ${run.id}`;
     const wanted = { kind: "createProposal", change, reason, ground: [], agent: AGENT } as const;
-    const reply = await this.#parts.driver.command({ ...wanted, actor: ACTOR, idempotencyKey: null });
+    const reply = await this.#parts.driver.command({ ...wanted, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
     if (reply.kind === "accepted" && reply.result.kind === "proposalSet")
       return this.#note(step, { drainProposal: reply.result.id });
     if (reply.kind === "rejected" && reply.rejection.code === "proposalExists") {
       const { id } = reply.rejection;
       // The own proposal was made before a restart. The drain of another one stays after the change, as its ground does.
       const present = await this.#parts.driver.read(({ state }) => state.proposals.get(id));
-      const isOwn = present?.actor === ACTOR && present.agent === AGENT && present.reason === reason;
+      const isOwn = present?.actor === CONTROL_PLANE_ACTOR && present.agent === AGENT && present.reason === reason;
       return this.#note(step, { drainProposal: id, wasDrained: !isOwn });
     }
     throw new Error(
@@ -195,8 +194,8 @@ export class NodeSteps {
   }
 
   async #simulate(id: string): Promise<void> {
-    const effect = await effectOfProposal(this.#parts, id, { actor: ACTOR, gone: this.#parts.signal });
-    await this.#command({ kind: "simulateProposal", id, effect, actor: ACTOR, idempotencyKey: null });
+    const effect = await effectOfProposal(this.#parts, id, { actor: CONTROL_PLANE_ACTOR, gone: this.#parts.signal });
+    await this.#command({ kind: "simulateProposal", id, effect, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
   }
 
   /** The user who approved the remediation approved its drains. The engine counts them for the budget of drains. */
@@ -266,7 +265,12 @@ export class NodeSteps {
 
   async #resume(approvedBy: string | null, { nodeId }: RemediatedNode): Promise<void> {
     const id = nodeId as NodeId;
-    await this.#command({ kind: "resumeNode", nodeId: id, actor: approvedBy ?? ACTOR, idempotencyKey: null });
+    await this.#command({
+      kind: "resumeNode",
+      nodeId: id,
+      actor: approvedBy ?? CONTROL_PLANE_ACTOR,
+      idempotencyKey: null,
+    });
   }
 
   async #command(request: CommandRequest): Promise<void> {

@@ -4,10 +4,9 @@
  */
 import type { ReadonlyState } from "@headroom/engine";
 import type { Finding, WatchedAttempt } from "@headroom/health";
-import { canonicalJson, isProposalOpen } from "@headroom/model";
+import { CONTROL_PLANE_ACTOR, canonicalJson, isProposalOpen } from "@headroom/model";
 import type { Proposal, ProposalKind } from "@headroom/model";
 
-export const FINDINGS_ACTOR = "headroom";
 export const FINDINGS_AGENT = "health";
 /** New proposals in one look: each costs a simulation. */
 const NEW_AT_ONCE = 4;
@@ -15,7 +14,7 @@ const NEW_AT_ONCE = 4;
 type Group = "repair" | "sizing" | "advice";
 /** Order in which the groups are served. */
 const GROUPS: readonly Group[] = ["repair", "sizing", "advice"];
-/** Open proposals of the service at a time, by group. The findings behind them wait. The sum is below `OPEN_PROPOSALS_OF_USER_MAX`. */
+/** Open proposals of the service at a time, by group. The findings behind them wait. The sum leaves places for triggers and remediations (`OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX`). */
 const OPEN_MAX: Readonly<Record<Group, number>> = { repair: 20, sizing: 8, advice: 8 };
 
 function groupOf(kind: ProposalKind): Group {
@@ -33,7 +32,7 @@ export interface Due {
 
 export function dueOf(state: ReadonlyState, findings: readonly Finding[], attempts: readonly WatchedAttempt[]): Due {
   const open = [...state.proposals.values()].filter(
-    ({ actor, agent, phase }) => actor === FINDINGS_ACTOR && agent === FINDINGS_AGENT && isProposalOpen({ phase }),
+    ({ actor, agent, phase }) => actor === CONTROL_PLANE_ACTOR && agent === FINDINGS_AGENT && isProposalOpen({ phase }),
   );
   const present = new Set(findings.map(({ change }) => canonicalJson(change)));
   const isOver = ({ change, phase, steps }: Proposal): boolean => {

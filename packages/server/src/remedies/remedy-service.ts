@@ -7,6 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { StallWatch, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
+import { CONTROL_PLANE_ACTOR } from "@headroom/model";
 import type { Proposal } from "@headroom/model";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -15,7 +16,7 @@ import type { IncidentService } from "../incidents/incident-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointFindings } from "./checkpoint-findings.ts";
-import { FINDINGS_ACTOR, FINDINGS_AGENT, dueOf, proposalOf } from "./due-proposals.ts";
+import { FINDINGS_AGENT, dueOf, proposalOf } from "./due-proposals.ts";
 import type { Due } from "./due-proposals.ts";
 import { comparedGangs, slowFindings, watchedAttempts } from "./fleet-findings.ts";
 import { effectOfProposal } from "./proposal-effect.ts";
@@ -148,8 +149,10 @@ export class RemedyService {
   async #propose({ change, reason, ground }: Finding): Promise<void> {
     const { driver } = this.#parts;
     const wanted = { kind: "createProposal", change, reason, ground, agent: FINDINGS_AGENT } as const;
-    const reply = await driver.command({ ...wanted, actor: FINDINGS_ACTOR, idempotencyKey: null });
+    const reply = await driver.command({ ...wanted, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
     // The subject can have left, or a user has proposed the same meanwhile.
+    if (reply.kind === "rejected" && reply.rejection.code === "tooManyProposals")
+      throw new Error(`${reply.rejection.maxCount} proposals of the control plane are open. Decide some of them.`);
     if (reply.kind === "rejected" || reply.result.kind !== "proposalSet") return;
     await this.#simulate(reply.result.id);
   }
@@ -157,13 +160,13 @@ export class RemedyService {
   async #withdraw(id: string): Promise<void> {
     const reason = "the finding is over";
     const wanted = { kind: "decideProposal", id, verdict: "withdraw", reason } as const;
-    await this.#parts.driver.command({ ...wanted, actor: FINDINGS_ACTOR, idempotencyKey: null });
+    await this.#parts.driver.command({ ...wanted, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
   }
 
   /** A simulation that fails leaves the proposal advised. The next look tries again, and a user can. */
   async #simulate(id: string): Promise<void> {
     const { driver } = this.#parts;
-    const effect = await effectOfProposal(this.#parts, id, { actor: FINDINGS_ACTOR, gone: this.#closing.signal });
-    await driver.command({ kind: "simulateProposal", id, effect, actor: FINDINGS_ACTOR, idempotencyKey: null });
+    const effect = await effectOfProposal(this.#parts, id, { actor: CONTROL_PLANE_ACTOR, gone: this.#closing.signal });
+    await driver.command({ kind: "simulateProposal", id, effect, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
   }
 }
