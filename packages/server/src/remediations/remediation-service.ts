@@ -58,7 +58,9 @@ export class RemediationService {
     this.#steps = new NodeSteps({ driver, forecast, nowMs, remediations: this, book: this.#book, signal });
   }
 
+  /** The first look notes what was approved before this start, so it does not wait. */
   start(): void {
+    this.#lookOnce();
     this.#timer = setInterval(() => this.#lookOnce(), LOOK_EVERY_MS);
     this.#timer.unref();
   }

@@ -59,7 +59,7 @@ export class RunBook {
   unbegun(proposals: readonly RemediateProposal[]): readonly RemediateProposal[] {
     const newest = Math.max(0, ...proposals.map(({ actedAtMs }) => actedAtMs));
     if (this.#begunUntilMs === null) {
-      this.#begunUntilMs = newest;
+      this.#begunUntilMs = newest + 1;
       return [];
     }
     const untilMs = this.#begunUntilMs;
