@@ -152,6 +152,26 @@ describe("the budget of an endpoint", () => {
     }
   });
 
+  it("of a day starts at zero after one of a month; one of a month keeps what the day spent", () => {
+    const drive = begun({ microUsd: 900 * PRICE, period: "month", over: "stop" });
+    const change = (budget: EndpointBudget) =>
+      drive.receive(command({ kind: "changeWorkload", workloadId: id, changes: { budget } }));
+    const spent = (): number => {
+      const workload = endpoint(drive);
+      return workload === undefined
+        ? -1
+        : (endpointSpending(drive.engine.state, workload, drive.nowMs)?.spentMicroUsd ?? -1);
+    };
+    scaleTo(drive, 4);
+    pass(drive, 2);
+    change({ microUsd: 6 * PRICE, period: "day", over: "stop" });
+    expect([replicas(drive), spent(), kindsOf(drive)]).toEqual([4, 0, []]);
+    pass(drive, 0.5);
+    change({ microUsd: 900 * PRICE, period: "month", over: "stop" });
+    pass(drive, 0.25);
+    expect(spent()).toBe(3 * PRICE);
+  });
+
   it("counts requests that left once, whichever report is lost or repeated", () => {
     const drive = begun({ microUsd: 100 * PRICE, period: "day", over: "minimum" });
     const charge = (startedAtMs: number, microUsd: number): void =>

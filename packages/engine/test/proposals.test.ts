@@ -51,6 +51,14 @@ const draining = ({ engine }: Drive): readonly string[] =>
   [...engine.state.nodes.values()].flatMap((each) => (each.draining ? [each.id] : []));
 
 describe("a proposal", () => {
+  it("of advice is about the team that the control plane names, and no other kind is", () => {
+    const drive = fleet(1);
+    const propose = (change: ProposedChange) => drive.receive({ ...create(change), team: teamName("lab") } as Command);
+    propose({ kind: "advice", about: "checkpoints of llm (w1)", text: "set checkpoint.every to 30m" });
+    propose(drain("n0"));
+    expect([...drive.engine.state.proposals.values()].map((each) => each.team)).toEqual(["lab", null]);
+  });
+
   it("is simulated, approved by another user, made in the same round, and scored when its starts took place", () => {
     const drive = fleet(1);
     drive.nowMs = 1_000;

@@ -1,5 +1,5 @@
 /** Endpoints with their replicas and load, for gateways, the command line and the console. */
-import { parseArtifactRef, revisionNumberOf, rolloutShare } from "@headroom/model";
+import { isBudgetSpent, parseArtifactRef, replicaBounds, revisionNumberOf, rolloutShare } from "@headroom/model";
 import type { Attempt, Rollout, Workload } from "@headroom/model";
 import { endpointsOf } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
@@ -107,16 +107,23 @@ function failureView({ endedAttempts }: Workload, active: readonly Attempt[]): E
   return { attemptId: last.id, atMs: last.endedAtMs, sentence: how === "" ? "it failed" : how };
 }
 
-function overflowView({ id, spec }: Workload, readings: EndpointReadings): Endpoint["overflow"] {
+const BUDGET_SPENT = "The budget of the endpoint is spent, so no request leaves that costs money.";
+
+/** Gateways follow this view. Where a spent budget leaves no replica, the overflow has nothing to spend, or all traffic would go there. */
+function overflowView({ id, spec, account }: Workload, readings: EndpointReadings): Endpoint["overflow"] {
   if (spec.kind !== "serve" || spec.overflow === undefined) return null;
   const { budget, dataRules, ...policy } = spec.overflow;
-  const state = {
+  const declared = {
     ...policy,
     ...(budget === undefined ? {} : { budget: { ...budget } }),
     dataRules: [...dataRules],
     reading: readings.overflow(id),
   };
-  return { ...state, sentence: overflowSentence(state) };
+  const sentence = overflowSentence(declared);
+  const budgeted = { spec, ...(account === undefined ? {} : { account }) };
+  if (!isBudgetSpent(budgeted) || replicaBounds(budgeted).max > 0) return { ...declared, sentence };
+  const closed = { microUsd: 0, period: budget?.period ?? "day" };
+  return { ...declared, budget: closed, sentence: `${sentence} ${BUDGET_SPENT}` };
 }
 
 const replicaView = (

@@ -1,6 +1,6 @@
 /** Accounts of endpoints with budgets, updated by events that change what they spend. No other code writes them. */
 import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "@headroom/model";
-import type { Workload } from "@headroom/model";
+import type { EndpointBudget, Workload } from "@headroom/model";
 import { moneyRateOf } from "../cluster/budget-index.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
@@ -27,15 +27,23 @@ export function hasEndpointAccounts({ endpoints, state }: World): boolean {
   return false;
 }
 
-/** Opens, keeps or closes the account after the budget was declared, changed or removed. */
-export function openEndpointAccount(world: WritableWorld, workload: WritableWorkload): void {
+/**
+ * Opens, keeps or closes the account after the budget was declared, changed or removed. `before`: the period of the budget before.
+ * The part of a month that belongs to today is unknown, so the account of a day starts at zero.
+ */
+export function openEndpointAccount(
+  world: WritableWorld,
+  workload: WritableWorkload,
+  before?: EndpointBudget["period"],
+): void {
   const { spec, account } = workload;
   if (spec.kind !== "serve") return;
   if (spec.budget === undefined) delete workload.account;
   else if (account === undefined) workload.account = newEndpointAccount(world.state.nowMs);
   else {
     const { crossed: _crossed, ...rest } = account;
-    workload.account = rest;
+    const isShorter = before === "month" && spec.budget.period === "day";
+    workload.account = isShorter ? { ...rest, moneyMilliMs: 0, overflowMicroUsd: 0 } : rest;
   }
   if (spec.budget !== undefined || account !== undefined) world.timers.add({ kind: "budget", atMs: world.state.nowMs });
 }

@@ -19,9 +19,11 @@ export function changeWorkload(world: WritableWorld, event: EventOf<"workloadCha
     world.queue.setGrowth(workload, attempt.id, 0);
   }
   world.queue.remove(workload);
+  const { spec: before } = workload;
   if (changes.budget !== undefined) accrueEndpoint(world, workload);
   workload.spec = changedSpec(workload.spec, changes);
-  if (changes.budget !== undefined) openEndpointAccount(world, workload);
+  if (changes.budget !== undefined)
+    openEndpointAccount(world, workload, before.kind === "serve" ? before.budget?.period : undefined);
   if (changes.hold === true) workload.held = true;
   else if (changes.hold === false) delete workload.held;
   if (changes.after !== undefined) replaceDependencies(world, workload, event);

@@ -37,7 +37,7 @@ export function createProposal(batch: Batch, command: ProposalCommandOf<"createP
   const id = `p${state.sequence + 1}`;
   const { expiresAfterMs } = proposalRuleOf(state, change.kind);
   const named = agent === undefined ? {} : { agent };
-  const spec = { id, change, team: teamOfChange(state, change), actor, ...named, reason, ground };
+  const spec = { id, change, team: teamOf(state, command), actor, ...named, reason, ground };
   batch.emit({ kind: "proposalCreated", version: 4, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
   return done({ kind: "proposalSet", id, phase: "advised" });
 }
@@ -65,7 +65,8 @@ function numberRefusal(open: readonly Proposal[], actor: string): Rejection | nu
 }
 
 /** The team whose readers see the proposal. */
-function teamOfChange({ workloads }: ReadonlyState, change: ProposedChange): TeamName | null {
+function teamOf({ workloads }: ReadonlyState, { change, team }: ProposalCommandOf<"createProposal">): TeamName | null {
+  if (change.kind === "advice") return team ?? null;
   if (change.kind === "quota") return change.team;
   if (change.kind === "priority" || change.kind === "restart" || change.kind === "request")
     return workloads.get(change.workloadId)?.spec.team ?? null;

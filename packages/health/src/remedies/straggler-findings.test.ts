@@ -19,7 +19,7 @@ describe("slow ranks", () => {
         id: "straggler:w1:n1",
         sinceMs: 8,
         reason: "ranks 8, 9 of llm (w1) on n1 are slower than the others",
-        change: { kind: "advice", about: "node n1", text: "prove the node: headroom nodes qualify n1" },
+        change: { kind: "advice", about: "ranks of w1 on node n1", text: "prove the node: headroom nodes qualify n1" },
         ground: [{ valueMilli: 19_000 }, { valueMilli: 2_000 }, { valueMilli: 64_000 }],
       },
     ]);

@@ -54,7 +54,7 @@ function findingOf(
     sinceMs: Math.min(...ranks.map(({ sinceMs }) => sinceMs)),
     change: {
       kind: "advice",
-      about: shortReason(`node ${node}`),
+      about: shortReason(`ranks of ${workloadId} on node ${node}`),
       text: shortReason(`prove the node: headroom nodes qualify ${node}`),
     },
     team,

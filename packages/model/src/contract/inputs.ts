@@ -225,6 +225,8 @@ export type Command =
       readonly reason: string;
       readonly ground: readonly ProposalGround[];
       readonly agent?: string | undefined;
+      /** The team that advice is about. Only the control plane sets it. */
+      readonly team?: TeamName | undefined;
     })
   /** Records the simulated effect of a proposal. Only the driver sends it: no caller states an effect. */
   | (CommandCommon & { readonly kind: "simulateProposal"; readonly id: string; readonly effect: ProposalEffect })

@@ -48,6 +48,28 @@ it("scales an endpoint up from zero for held requests, and says why", async () =
   });
 });
 
+it("lists an overflow that spends nothing while the budget of the endpoint is spent and stops it", async () => {
+  const { client } = live;
+  const overflowOf = async (name: string, over: "stop" | "minimum") => {
+    const { workloadId } = await client.submitWorkload({
+      kind: "serve",
+      name,
+      run: "sleep 1000",
+      replicas: { min: 1, max: 2 },
+      budget: { microUsd: 0, period: "day", over },
+      overflow: { provider: "paid", budget: { microUsd: 5_000_000, period: "day" } },
+    });
+    const { overflow } = (await client.endpoints()).items.find((each) => each.name === name) ?? {};
+    await client.stopWorkload(workloadId);
+    return overflow;
+  };
+  expect(await overflowOf("strict", "stop")).toMatchObject({
+    budget: { microUsd: 0, period: "day" },
+    sentence: expect.stringContaining("budget of the endpoint is spent"),
+  });
+  expect(await overflowOf("least", "minimum")).toMatchObject({ budget: { microUsd: 5_000_000 } });
+});
+
 it("takes no report of a token that may only read, and none that is not sound", async () => {
   const { client, url } = live;
   const { workloadId } = await client.submitWorkload({

@@ -35,7 +35,13 @@ describe("the performance of a running gang", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: laterMs });
     await expect
       .poll(async () => (await live.client.listFindings()).items, { timeout: 20_000 })
-      .toMatchObject([{ id: `straggler:${workloadId}:n1`, change: { kind: "advice", about: "node n1" } }]);
+      .toMatchObject([
+        { id: `straggler:${workloadId}:n1`, change: { kind: "advice", about: `ranks of ${workloadId} on node n1` } },
+      ]);
+    // Other teams do not see it.
+    await expect
+      .poll(async () => (await live.client.listProposals()).items, { timeout: 10_000 })
+      .toMatchObject([{ team: "default", change: { kind: "advice" } }]);
     await live.client.stopWorkload(workloadId);
     await expect(live.client.workloadPerformance("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
   });

@@ -30,7 +30,7 @@ const findingOf = (change: ProposedChange): Finding => ({
 function stateWith(changes: readonly ProposedChange[], phase: Proposal["phase"] = "simulated"): ReadonlyState {
   const proposals = changes.map((change, index) => {
     const id = `p${index}`;
-    return [id, { id, change, phase, actor: "headroom", agent: "health", steps: [] }] as const;
+    return [id, { id, change, team: null, phase, actor: "headroom", agent: "health", steps: [] }] as const;
   });
   return { proposals: new Map(proposals) } as unknown as ReadonlyState;
 }
@@ -48,6 +48,12 @@ describe("findings become proposals", () => {
       // Advice has the rest of the four of one look, within its own bound.
       expect(fresh).toHaveLength(open === 0 ? 4 : 1);
     }
+  });
+
+  it("for the readers of the team alone, although an earlier one was for all", () => {
+    const finding = { ...findingOf(advice(1)), team: "research" as never };
+    expect(dueOf(stateWith([advice(1)]), [finding], [])).toMatchObject({ over: ["p0"], fresh: [finding] });
+    expect(dueOf(stateWith([advice(1)], "rejected"), [finding], []).fresh).toEqual([finding]);
   });
 
   it("of sizes before advice, and of neither beyond its bound", () => {

@@ -34,9 +34,11 @@ export function dueOf(state: ReadonlyState, findings: readonly Finding[], attemp
   const open = [...state.proposals.values()].filter(
     ({ actor, agent, phase }) => actor === CONTROL_PLANE_ACTOR && agent === FINDINGS_AGENT && isProposalOpen({ phase }),
   );
-  const present = new Set(findings.map(({ change }) => canonicalJson(change)));
-  const isOver = ({ change, phase, steps }: Proposal): boolean => {
-    if (phase === "approved" || present.has(canonicalJson(change))) return false;
+  const present = new Map(findings.map((each) => [canonicalJson(each.change), each]));
+  const isOver = (proposal: Proposal): boolean => {
+    const { change, phase, steps } = proposal;
+    const finding = present.get(canonicalJson(change));
+    if (phase === "approved" || (finding !== undefined && !isOfOtherTeam(proposal, finding))) return false;
     if (change.kind !== "restart") return true;
     // The pace of an attempt is unknown after a restart, so only a report shows that it goes on.
     const reportAtMs = attempts.find(({ workloadId }) => workloadId === change.workloadId)?.progress?.atMs;
@@ -66,14 +68,19 @@ function freshOf(state: ReadonlyState, findings: readonly Finding[], open: reado
 const inGroups = <Item extends Pick<Proposal, "change">>(items: readonly Item[]): readonly Item[] =>
   GROUPS.flatMap((group) => items.filter(({ change }) => groupOf(change.kind) === group));
 
+/** Earlier releases made advice about a team's work for the readers of all teams. */
+const isOfOtherTeam = ({ actor, change, team }: Proposal, finding: Finding): boolean =>
+  change.kind === "advice" && actor === CONTROL_PLANE_ACTOR && team !== finding.team;
+
 /** The newest proposal of the same change that is open, or was made since the finding: a rejected finding is not proposed again. */
-export function proposalOf({ proposals }: ReadonlyState, { change, sinceMs }: Finding): Proposal | null {
+export function proposalOf({ proposals }: ReadonlyState, finding: Finding): Proposal | null {
+  const { change, sinceMs } = finding;
   const text = canonicalJson(change);
   let found: Proposal | null = null;
   for (const proposal of proposals.values()) {
     const createdAtMs = proposal.steps[0]?.atMs ?? 0;
     if (proposal.change.kind !== change.kind || (!isProposalOpen(proposal) && createdAtMs < sinceMs)) continue;
-    if (canonicalJson(proposal.change) === text) found = proposal;
+    if (canonicalJson(proposal.change) === text && !isOfOtherTeam(proposal, finding)) found = proposal;
   }
   return found;
 }

@@ -146,9 +146,10 @@ export class RemedyService {
     }
   }
 
-  async #propose({ change, reason, ground }: Finding): Promise<void> {
+  async #propose({ change, reason, ground, team }: Finding): Promise<void> {
     const { driver } = this.#parts;
-    const wanted = { kind: "createProposal", change, reason, ground, agent: FINDINGS_AGENT } as const;
+    const about = team === null ? {} : { team };
+    const wanted = { kind: "createProposal", change, reason, ground, agent: FINDINGS_AGENT, ...about } as const;
     const reply = await driver.command({ ...wanted, actor: CONTROL_PLANE_ACTOR, idempotencyKey: null });
     // The subject can have left, or a user has proposed the same meanwhile.
     if (reply.kind === "rejected" && reply.rejection.code === "tooManyProposals")
