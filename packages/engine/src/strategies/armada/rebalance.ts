@@ -92,9 +92,9 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
     const planned = fillAnew(batch, waiting, bounds);
     if (planned.isIdle && waiting.every(isOfWhole)) return planned;
     const settled = settle(batch.world, planned);
-    if (settled.length === planned.served.length) return { ...planned, served: settled, isIdle: false };
+    if (settled.served.length === planned.served.length) return { ...settled, isIdle: false };
     for (const bucket of new Set(planned.served.map((each) => each.bucket)))
-      bounds.set(bucket, countOf(settled, bucket));
+      bounds.set(bucket, countOf(settled.served, bucket));
   }
 }
 
@@ -150,28 +150,38 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
 
 /**
  * Books the served requests again after evicting only the attempts that did not get their place back. Each request gets
- * accelerators that are really available on its planned nodes, or else elsewhere. A request that does not get them is left
- * out.
+ * accelerators that are really available on its planned nodes, or else elsewhere; then attempts whose places nobody took
+ * are not evicted. A request that does not get any is left out.
  */
-function settle(world: World, { served, evicted }: Filled): readonly Served[] {
+function settle(world: World, { served, evicted }: Filled): Pick<Filled, "served" | "evicted"> {
   return simulate(world, (ledger) => {
     for (const attempt of evicted) ledger.vacate(attempt, 0);
-    return served.flatMap(({ bucket, placement }): Served[] => {
+    let hasMoved = false;
+    const settled = served.flatMap(({ bucket, placement }): Served[] => {
       const { request } = bucket;
-      const available = availableAs(world, request, placement);
+      const planned = availableAs(world, request, placement);
+      const available = planned ?? findPlacement(world, request, "idle") ?? findPlacement(world, request, "releasing");
       if (available === null) return [];
+      hasMoved ||= planned === null;
       ledger.occupy(request, available);
       return [{ bucket, placement: available }];
     });
+    if (!hasMoved) return { served: settled, evicted };
+    const losesPlace = (attempt: Attempt): boolean => {
+      const { request } = returningClass(world, attempt);
+      const own = ownPlace(world, request, attempt);
+      if (own !== null) ledger.occupy(request, own);
+      return own === null;
+    };
+    return { served: settled, evicted: evicted.filter(losesPlace) };
   });
 }
 
-/** The planned place, or another one: fractions of accelerators can be arranged differently than in the plan. */
+/** The planned place; `null`: fractions of accelerators are arranged differently than in the plan. */
 function availableAs(world: World, request: PlacementRequest, planned: Placement): Placement | null {
   const workers = pickAgain(world, request, planned);
-  if (workers !== null && haveRoomTogether(world, request.gang, { workers, layer: "releasing" }))
-    return { ...planned, workers };
-  return findPlacement(world, request, "idle") ?? findPlacement(world, request, "releasing");
+  if (workers === null || !haveRoomTogether(world, request.gang, { workers, layer: "releasing" })) return null;
+  return { ...planned, workers };
 }
 
 /**
