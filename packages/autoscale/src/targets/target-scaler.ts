@@ -75,6 +75,8 @@ const REVERSAL = 2;
 const RISE = 1.3;
 const RISE_REPLICAS = 0.5;
 const SUSTAINED_MS = 120_000;
+/** Part of the replicas that at least stay when some are given up under a target of queue time. */
+const QUEUE_STEP = 0.75;
 const COLD_START_HOLD_MAX_MS = 600_000;
 /** Windows of the load: for itself, and for the latencies of the last minute. */
 const LOAD_MS = 15_000;
@@ -292,7 +294,7 @@ export class TargetScaler {
     return Math.max(replicas, Math.ceil((BEGINNING_FACTOR * load) / this.#servedPerReplica));
   }
 
-  #settled(sample: TargetSample, need: Need, { downAfterMs }: Targets): TargetDecision {
+  #settled(sample: TargetSample, need: Need, { downAfterMs, queueTimeMs }: Targets): TargetDecision {
     const { nowMs, replicas, bounds } = sample;
     // Between two requests one replica stays; only `idleToZero` takes the last one.
     const least = Math.min(replicas, 1);
@@ -301,7 +303,9 @@ export class TargetScaler {
     this.#window.push({ atMs: nowMs, need: need.replicas });
     const next = bounded(wanted, bounds);
     if (next > replicas) return this.#up(sample, need, { next, isBeyond, reversalMs: REVERSAL * downAfterMs });
-    const fewer = bounded(Math.max(least, this.#enough(sample, downAfterMs)), bounds);
+    // A queue says nothing about fewer replicas until there are too few of them, so they are given up by steps.
+    const step = queueTimeMs === null ? least : Math.ceil(QUEUE_STEP * replicas);
+    const fewer = bounded(Math.max(least, step, this.#enough(sample, downAfterMs)), bounds);
     if (replicas > bounds.max) return { replicas: bounds.max, need, kept: "max" };
     if (fewer >= replicas) return { replicas, need, kept: isBeyond ? "max" : "enough" };
     return this.#down(sample, need, { fewer, downAfterMs });

@@ -156,17 +156,17 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
 function settle(world: World, { served, evicted }: Filled): Pick<Filled, "served" | "evicted"> {
   return simulate(world, (ledger) => {
     for (const attempt of evicted) ledger.vacate(attempt, 0);
-    let hasMoved = false;
+    let isElsewhere = false;
     const settled = served.flatMap(({ bucket, placement }): Served[] => {
       const { request } = bucket;
       const planned = availableAs(world, request, placement);
       const available = planned ?? findPlacement(world, request, "idle") ?? findPlacement(world, request, "releasing");
       if (available === null) return [];
-      hasMoved ||= planned === null;
+      isElsewhere ||= planned === null;
       ledger.occupy(request, available);
       return [{ bucket, placement: available }];
     });
-    if (!hasMoved) return { served: settled, evicted };
+    if (!isElsewhere) return { served: settled, evicted };
     const losesPlace = (attempt: Attempt): boolean => {
       const { request } = returningClass(world, attempt);
       const own = ownPlace(world, request, attempt);
