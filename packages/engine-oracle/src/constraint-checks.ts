@@ -4,8 +4,8 @@
  */
 import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec, WorkloadKindName, WorkloadSpec } from "@headroom/model";
 import { isRegistered } from "@headroom/model";
+import { findVersionOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
-import { mustBeBrought } from "@headroom/engine/internals";
 
 export interface Constraints {
   readonly fabric?: FabricSpec;
@@ -74,11 +74,25 @@ export function canUpload(
   return !isAsked || pool === undefined || executors.get(pool.executor)?.capabilities.uploads !== false;
 }
 
-/** Whether the node's executor brings inputs, if some lie only in stores. */
+/** Whether the node's executor brings inputs, if some can be read only after a copy from a store. */
 export function canBring(state: ReadonlyState, { pool: name }: Node, { data, team }: Constraints): boolean {
   const pool = state.pools.get(name);
   const isAble = pool === undefined || state.executors.get(pool.executor)?.capabilities.inputs !== false;
-  return isAble || team === undefined || !mustBeBrought({ state }, { team, data });
+  return isAble || team === undefined || !(data?.inputs ?? []).some((input) => needsCopy(state, team, input));
+}
+
+/** A store where it is read in place, or a URI of no store, needs none. A path does only if a copy can be made. */
+function needsCopy(state: ReadonlyState, team: WorkloadSpec["team"], input: string): boolean {
+  const version = findVersionOf(state, team, input);
+  const uris = version?.places.flatMap(({ state: at, uri }) => (at === "missing" ? [] : [uri])) ?? [input];
+  const kinds = uris.map((uri) => {
+    const [nearest] = [...state.stores.values()]
+      .filter(({ root }) => uri.startsWith(root))
+      .toSorted((left, right) => right.root.length - left.root.length);
+    if (nearest !== undefined) return nearest.inPlace === true ? "read" : "copied";
+    return uri.startsWith("/") ? "path" : "read";
+  });
+  return kinds.includes("copied") && !kinds.includes("read");
 }
 
 /** The path of the node's domain at a level, or `null` if the node's site has no such level. */

@@ -30,7 +30,7 @@ export {
   restoreEngine,
   transferBefore,
 } from "./engine/engine.ts";
-export { drawnTransferMs } from "./cluster/transfers.ts";
+export { drawnTransferMs, mustBeBrought } from "./cluster/transfers.ts";
 export type { ExpectedTransfer, TransferTimes } from "./cluster/transfers.ts";
 export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { divideFairShare } from "./quota/divide.ts";

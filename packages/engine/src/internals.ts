@@ -6,7 +6,7 @@ export { Batch } from "./batch/batch.ts";
 export { CachedInputs } from "./cluster/cached-inputs.ts";
 export type { TypeCapacity } from "./cluster/capacity.ts";
 export { usageKey } from "./usage/imported-usage.ts";
-export { mustBeBrought, plannedStagingMs } from "./cluster/transfers.ts";
+export { plannedStagingMs } from "./cluster/transfers.ts";
 export { activeAttempt, attemptsOn, byPlacement, workloadOf } from "./cluster/entities.ts";
 export { NODE_LEVEL } from "./cluster/fabric-index.ts";
 export { countsForTeam } from "./cluster/holdings.ts";

@@ -1,7 +1,7 @@
 /** Work with inputs in stores, or with uploads, and pools whose executor does or does not make such transfers. */
 import { checkInvariants } from "@headroom/engine-oracle";
 import { explain } from "@headroom/explain";
-import { workloadId } from "@headroom/model";
+import { teamName, workloadId } from "@headroom/model";
 import { expect, it } from "vitest";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
@@ -60,6 +60,34 @@ it("starts work with inputs in a store when the store is read in place, or is re
     drive.receive({ kind: "storesSeen", stores });
     expect(drive.engine.state.attempts.size).toBe(1);
   }
+});
+
+it("brings a version that was made here and uploaded, for its path is that of this machine", () => {
+  const drive = new Drive();
+  const { executor } = pool("H100");
+  drive.receive(
+    seen(executor, { inputs: false }),
+    applied({ sites: [site], pools: [pool("H100")], teams: [team("default")] }),
+  );
+  drive.receive({ kind: "storesSeen", stores: [STORE, { name: "nfs", root: "/nfs/", site: null, inPlace: true }] });
+  drive.receive({ kind: "nodeSeen", node: node("n1", "H100") });
+  const versions = {
+    stored: ["/home/w1/model", "s3://lake/model"],
+    shared: ["/nfs/model", "s3://lake/model"],
+    path: ["/data/model"],
+    hub: ["hf://org/model", "s3://lake/model"],
+  };
+  for (const [name, uris] of Object.entries(versions)) {
+    const places = uris.map((uri) => ({ store: "local", uri, state: "declared" as const }));
+    const named = { kind: "model" as const, team: teamName("default"), name };
+    const artifact = { ...named, digest: null, bytes: 1, inputs: [], places };
+    drive.receive(command({ kind: "registerArtifact", artifact, aliases: [], reason: "" }));
+    drive.receive(command({ kind: "submitWorkload", spec: { ...spec(name), data: { inputs: [`model:${name}`] } } }));
+  }
+  const waiting = [...drive.engine.state.workloads.values()].filter(({ phase }) => phase === "pending");
+  expect(waiting.map((each) => each.spec.name)).toEqual(["stored"]);
+  expect(explain(drive.engine, workloadId("w1"))).toMatchObject({ reasons: [{ kind: "transfers", direction: "in" }] });
+  expect(checkInvariants(drive.engine)).toEqual([]);
 });
 
 it("starts as earlier builds did under an executor that states nothing", () => {

@@ -12,10 +12,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { contentDigest } from "@headroom/platform";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeCache } from "./cache/node-cache.ts";
 import type { TransferredBytes } from "./cache/node-cache.ts";
 import { readStore, storeConflict } from "./objects/store-declaration.ts";
@@ -284,6 +285,27 @@ describe("the cache", () => {
         expect(readFileSync(await obtain(`s3://lake/${name}`, { ...digestOf(name), from })).equals(data)).toBe(true);
     }
     expect([...bytes.keys()].map((name) => server.readsOf(name))).toEqual([0, 1, 1]);
+  });
+
+  it("reads again in the same boot what the disk refused", async () => {
+    put("refused");
+    const handle = await open("/dev/null");
+    const files = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    const sync = vi.spyOn(files, "sync").mockRejectedValueOnce(Object.assign(new Error("EIO"), { code: "EIO" }));
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    try {
+      await obtain("s3://lake/refused");
+      await expect
+        .poll(() => warned.mock.calls.map(([text]) => String(text)).join())
+        .toContain("s3://lake/refused could not be written to the disk (EIO)");
+    } finally {
+      sync.mockRestore();
+      warned.mockRestore();
+    }
+    const reads = server.readsOf("refused");
+    await obtain("s3://lake/refused", { from: openCache() });
+    expect(server.readsOf("refused")).toBe(2 * reads);
   });
 
   it("serves the surviving bytes after a restart, and not those that were changed", async () => {

@@ -218,14 +218,22 @@ function isThisMachine({ state }: TransferWorld, { nodes, site }: Target): boole
   return true;
 }
 
-/** Whether an input of the work lies only in stores from which it has to be brought. */
+/**
+ * Whether an input of the work has to be brought from a store. Paths of a version that also lies in such a store do not count: they
+ * are those of the machine that made it.
+ */
 export function mustBeBrought(world: Pick<World, "state">, work: TransferWork): boolean {
   if (world.state.stores.size === 0) return false;
   return (work.data?.inputs ?? []).some((input) => {
     const version = versionOf(world, work, input);
     const uris = version === null ? [input] : placesOf(version);
-    const stores = uris.map((uri) => storeOf(world, uri));
-    return stores.length > 0 && stores.every((store) => store !== null && store.inPlace !== true);
+    let isStored = false;
+    for (const uri of uris) {
+      const store = storeOf(world, uri);
+      if (store === null ? !uri.startsWith("/") : store.inPlace === true) return false;
+      if (store !== null) isStored = true;
+    }
+    return isStored;
   });
 }
 

@@ -11,6 +11,7 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { registerInventory } from "../machine-registration.ts";
 import { missingAttempts, reconcile } from "../recovery/reconcile.ts";
+import { lostTransfers } from "./lost-transfers.ts";
 import { UnlistedNodes } from "./unlisted-nodes.ts";
 import { messageOf, within } from "./within.ts";
 
@@ -141,21 +142,28 @@ export class ExecutorContact {
     const executor = this.#executor;
     if (!this.#isConnected) await this.#connect(executor);
     if (this.#hasStopped()) return;
-    const { id, kind, capabilities } = executor;
-    if (!this.#isSeen) await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
-    this.#isSeen = true;
+    await this.#see(executor);
     const inventory = await within(rules.answerMs, () => executor.inventory());
     const problem = await driver.read(
       ({ state }) => emptyAnswer(state, executor, inventory) ?? othersPlace(state, executor, inventory),
     );
     if (problem !== null) throw problem;
-    await registerInventory(driver, id, inventory);
+    await registerInventory(driver, executor.id, inventory);
     await this.#passDrains(executor);
     const overdue = await driver.read(({ state }) => this.#unlisted.overdue(state, inventory));
     await this.#loseUnlisted(executor, overdue);
     if (this.#problem === null) return;
     await this.#stopUnknown(executor);
     await this.#repeatEffects(executor);
+  }
+
+  async #see({ id, kind, capabilities }: Executor): Promise<void> {
+    const { driver, log } = this.#parts;
+    if (this.#isSeen) return;
+    const lost = await driver.read(({ state }) => lostTransfers(state, { id, capabilities }));
+    if (lost !== null) log.warn(lost);
+    await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
+    this.#isSeen = true;
   }
 
   /** A cluster that refuses a drain is not unreachable: no work is placed on the node in any case. */

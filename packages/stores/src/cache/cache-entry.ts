@@ -1,6 +1,6 @@
 /** One entry of a node's cache on disk: the content and a record beside it. */
 import { createHash } from "node:crypto";
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { chmod, lstat, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { contentDigest, OperationalError, syncPath } from "@headroom/platform";
@@ -48,6 +48,14 @@ export async function syncEntry(dir: string, isStillThere: () => boolean): Promi
   writeFileSync(draft, JSON.stringify(synced), { mode: 0o600, flush: true });
   renameSync(draft, path.join(dir, RECORD));
   syncPath(dir);
+}
+
+/**
+ * Takes away the record of an entry whose bytes the disk refused. The system reports that once, and a later sync of the same pages
+ * succeeds: with the record, the next process of this boot would count the bytes as written.
+ */
+export function forgetRecord(dir: string): void {
+  rmSync(path.join(dir, RECORD), { force: true });
 }
 
 /**

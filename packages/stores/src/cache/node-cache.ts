@@ -17,6 +17,7 @@ import {
   bytesOnDisk,
   checkDigest,
   contentOf,
+  forgetRecord,
   intactRecord,
   readEntry,
   recordInBoot,
@@ -356,8 +357,14 @@ export class NodeCache {
   /** The disk refused the bytes, and readers could get others once the memory of the machine drops them: nobody else gets them. */
   #unsaved(key: string, item: CachedItem, error: unknown): void {
     const { code } = error as NodeJS.ErrnoException;
-    if (this.#isClosing || code === "ENOENT" || this.#items.get(key) !== item) return;
+    if (code === "ENOENT" || this.#items.get(key) !== item) return;
     this.#items.delete(key);
+    try {
+      forgetRecord(this.#entry(key));
+    } catch (cause) {
+      process.emitWarning(`${this.#entry(key)} could not be marked as unsaved (${String(cause)}). Remove it.`);
+    }
+    if (this.#isClosing) return;
     process.emitWarning(
       `${item.uri} could not be written to the disk (${code ?? String(error)}) in ${this.#options.dir}. Work that uses it now may read wrong bytes; the next start reads it again. Check the disk.`,
     );
