@@ -35,5 +35,10 @@ describe("the directory of compiled sources", () => {
     mkdirSync(path.join(base, "elsewhere"));
     symlinkSync(path.join(base, "elsewhere"), path.join(base, "headroom"));
     expect(directory()).toBe("none");
+    rmSync(path.join(base, "headroom"));
+    chmodSync(base, 0o777);
+    expect(directory()).toBe("none");
+    chmodSync(base, 0o1777);
+    expect(directory()).toContain(base);
   });
 });

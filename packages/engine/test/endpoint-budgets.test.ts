@@ -132,6 +132,20 @@ describe("the budget of an endpoint", () => {
     expect(replicas(drive)).toBe(2);
   });
 
+  it("gives back no number later that its bounds refused when it was renewed", () => {
+    const drive = begun({ microUsd: PRICE / 10, period: "day", over: "minimum" }, {});
+    const change = (changes: object) => drive.receive(command({ kind: "changeWorkload", workloadId: id, changes }));
+    change({ replicaCount: 4 });
+    pass(drive, 0.25);
+    expect(replicas(drive)).toBe(1);
+    change({ replicas: { min: 1, max: 1 } });
+    change({ budget: { microUsd: 900 * PRICE, period: "day", over: "minimum" } });
+    change({ replicas: { min: 1, max: 4 } });
+    pass(drive, 0.25);
+    drive.receive({ kind: "tick" });
+    expect([replicas(drive), endpoint(drive)?.account?.replicasBefore]).toEqual([1, undefined]);
+  });
+
   it("is renewed while nothing runs and nothing else happens", () => {
     const drive = begun({ microUsd: 100, period: "day", over: "stop" });
     const charge = { kind: "chargeOverflow", workloadId: id, gateway: "g1", startedAtMs: 1, microUsd: 200 } as const;

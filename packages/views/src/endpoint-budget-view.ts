@@ -18,7 +18,16 @@ export function endpointBudgetView(state: ReadonlyState, workload: Workload, now
   const sentence = isBudgetSpent({ spec, account })
     ? `${spent}: ${stays} ${until}.`
     : `${spent}, renewed ${until.replace("until", "at")}.`;
-  return { microUsd, period, over, ...figures, sentence };
+  return { microUsd, period, over, ...figures, sentence: `${sentence}${unpricedText(state, workload)}` };
+}
+
+/** Says which replicas the budget does not count: those whose pool has no price. */
+function unpricedText({ attempts, nodes, pools }: ReadonlyState, { activeAttempts }: Workload): string {
+  const workers = activeAttempts.flatMap((id) => attempts.get(id)?.workers ?? []);
+  const used = new Set(workers.flatMap(({ node }) => nodes.get(node)?.pool ?? []));
+  const unpriced = [...used].filter((name) => pools.get(name)?.priceMicroUsdPerHour === undefined).toSorted();
+  if (unpriced.length === 0) return "";
+  return ` Replicas in ${unpriced.join(", ")} are not counted: ${unpriced.length === 1 ? "the pool has" : "these pools have"} no price.`;
 }
 
 const money = (microUsd: number): string => `${(microUsd / 1_000_000).toFixed(2)} USD`;

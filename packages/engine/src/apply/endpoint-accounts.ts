@@ -38,8 +38,10 @@ export function openEndpointAccount(
 ): void {
   const { spec, account } = workload;
   if (spec.kind !== "serve") return;
-  if (spec.budget === undefined) delete workload.account;
-  else if (account === undefined) workload.account = newEndpointAccount(world.state.nowMs);
+  if (spec.budget === undefined) {
+    delete workload.account;
+    world.budgets.endpointWakes.delete(workload.id);
+  } else if (account === undefined) workload.account = newEndpointAccount(world.state.nowMs);
   else {
     const { crossed: _crossed, ...rest } = account;
     const isShorter = before === "month" && spec.budget.period === "day";

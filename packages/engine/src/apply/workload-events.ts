@@ -181,6 +181,7 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
     throw new InvariantError(`workload ${workload.id} ends with attempts still active`);
   queue.remove(workload);
   world.endpoints.delete(workload.id);
+  world.budgets.endpointWakes.delete(workload.id);
   world.rollouts.delete(workload.id);
   delete workload.rollout;
   workload.phase = event.phase;

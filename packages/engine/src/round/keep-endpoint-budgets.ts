@@ -10,7 +10,7 @@ import type { Workload, WorkloadId } from "@headroom/model";
 import { wakeForEndpoint } from "../apply/endpoint-accounts.ts";
 import type { Batch } from "../batch/batch.ts";
 import { moneyRateOf } from "../cluster/budget-index.ts";
-import { recordScaleChange } from "../lifecycle/scale-endpoint.ts";
+import { recordScale, recordScaleChange } from "../lifecycle/scale-endpoint.ts";
 import { accruedEndpoint, spentMicroUsd } from "../usage/endpoint-account.ts";
 
 const ACTOR = "budget";
@@ -76,10 +76,8 @@ function keepBounds(batch: Batch, id: WorkloadId): void {
   if (!isSpent && before === undefined) return;
   const wanted = isSpent || spec.scale !== undefined || before === undefined ? scale.replicas : before;
   const replicas = Math.min(max, Math.max(min, wanted));
-  if (replicas === scale.replicas) return;
-  recordScaleChange(batch, workload, {
-    replicas,
-    actor: ACTOR,
-    ground: { kind: isSpent ? "budgetSpent" : "budgetRenewed" },
-  });
+  const ground = { kind: isSpent ? "budgetSpent" : "budgetRenewed" } as const;
+  if (replicas !== scale.replicas) recordScaleChange(batch, workload, { replicas, actor: ACTOR, ground });
+  // The earlier number is not given back later, after changes of the bounds for other reasons.
+  else if (!isSpent && spec.scale === undefined) recordScale(batch, id, { replicas, actor: ACTOR, ground });
 }

@@ -7,7 +7,7 @@ import { ground, shortReason, type Finding } from "./finding.ts";
 
 /** Percent over the median from which on a suite pays. */
 const SLOWER_MIN = 10;
-/** Time in ms for which the rank was slow: a pause of the node's other work is shorter. */
+/** Time in ms for which comparisons named the rank: a pause of the node's other work is shorter. */
 const SLOW_FOR_MS = 600_000;
 const FINDINGS_MAX = 50;
 
@@ -16,6 +16,8 @@ export interface ComparedGang {
   readonly name: string;
   readonly team: TeamName;
   readonly comparedRanks: number;
+  /** Time of the newest comparison, which named the ranks. */
+  readonly comparedAtMs: number;
   readonly ranks: readonly {
     readonly rank: number;
     /** The node on which the times of the rank were compared. */
@@ -26,10 +28,10 @@ export interface ComparedGang {
 }
 
 /** One finding for each slow node of each gang, the slowest first. */
-export function stragglerFindings(gangs: readonly ComparedGang[], nowMs: number): readonly Finding[] {
+export function stragglerFindings(gangs: readonly ComparedGang[]): readonly Finding[] {
   const found = gangs.flatMap((gang) => {
     const slow = gang.ranks.filter(
-      ({ slowerPercent, sinceMs }) => slowerPercent >= SLOWER_MIN && nowMs - sinceMs >= SLOW_FOR_MS,
+      ({ slowerPercent, sinceMs }) => slowerPercent >= SLOWER_MIN && gang.comparedAtMs - sinceMs >= SLOW_FOR_MS,
     );
     return [...Map.groupBy(slow, ({ nodeId }) => nodeId)].map(([node, ranks]) => {
       const slower = Math.max(...ranks.map(({ slowerPercent }) => slowerPercent));

@@ -12,9 +12,9 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-/** Each worker reports 40 steps of a second; rank 2 works 1.3 s on each from step 20 on. */
-const run = `s=0; while [ $s -lt 40 ]; do t=1.0$((s % 3)); if [ $RANK = 2 ] && [ $s -ge 20 ]; then t=1.3; fi
-echo "{\\"kind\\":\\"step\\",\\"worker\\":$RANK,\\"step\\":$s,\\"seconds\\":$t}" >> "$HEADROOM_PROGRESS_FILE"; s=$((s+1)); done; sleep 60`;
+/** Each worker reports 40 steps at once, then one each second; rank 2 works 1.3 s on each from step 20 on. */
+const run = `s=0; while [ $s -lt 100 ]; do t=1.0$((s % 3)); if [ $RANK = 2 ] && [ $s -ge 20 ]; then t=1.3; fi
+echo "{\\"kind\\":\\"step\\",\\"worker\\":$RANK,\\"step\\":$s,\\"seconds\\":$t}" >> "$HEADROOM_PROGRESS_FILE"; s=$((s+1)); [ $s -ge 40 ] && sleep 1; done`;
 
 describe("the performance of a running gang", () => {
   it("names the slow rank with its node, its slowdown and the step since when it is slow", async () => {
@@ -23,7 +23,7 @@ describe("the performance of a running gang", () => {
     const ranks = async () => (await live.client.workloadPerformance(workloadId)).items[0]?.stragglers?.ranks ?? [];
     await expect.poll(ranks, { timeout: 20_000 }).toMatchObject([{ rank: 2, nodeId: "n1", sinceStep: 20 }]);
     const [item] = (await live.client.workloadPerformance(workloadId)).items;
-    expect(item?.stragglers).toMatchObject({ step: 39, comparedRanks: 4 });
+    expect(item?.stragglers).toMatchObject({ comparedRanks: 4 });
     expect(item?.sentences[0]).toMatch(
       /^Rank 2 on n1 is (?:2\d|30)(?:\.\d)?% slower than the median of 4 ranks since step 20\.$/,
     );

@@ -9,6 +9,9 @@ const REPEATED_MS = 30_000;
 /** Change of a slowdown in percent that is recorded at once. */
 const CHANGE_MIN = 5;
 
+/** Steps in which a slow rank is named again. Until then it counts as named. */
+const AGAIN_STEPS = 20;
+
 const NONE: readonly number[] = [];
 
 interface ComparedAttempt {
@@ -18,10 +21,19 @@ interface ComparedAttempt {
   missing: readonly number[];
   recorded: Stragglers | null;
   recordedAtMs: number;
+  /** Whether earlier comparisons of the attempt may have named ranks, and the first step that was compared since. */
+  readonly isAgain: boolean;
+  firstStep: number | null;
 }
 
 export class RankComparisons {
+  readonly #sinceMs: number;
   readonly #byAttempt = new Map<AttemptId, ComparedAttempt>();
+
+  /** `sinceMs`: start of the process. Comparisons of attempts that started earlier are not known. */
+  constructor(sinceMs: number) {
+    this.#sinceMs = sinceMs;
+  }
 
   get size(): number {
     return this.#byAttempt.size;
@@ -32,6 +44,9 @@ export class RankComparisons {
     const own = this.#comparedOf(attempt);
     const found = own.watch.take(times);
     if (found === null || found.step === own.recorded?.step) return null;
+    own.firstStep = Math.min(own.firstStep ?? found.step, found.step);
+    if (own.isAgain && own.recorded === null && found.ranks.length === 0 && found.step - own.firstStep < AGAIN_STEPS)
+      return null;
     if (!hasNews(own.recorded, found) && atMs - own.recordedAtMs < REPEATED_MS) return null;
     own.recorded = found;
     own.recordedAtMs = atMs;
@@ -60,7 +75,8 @@ export class RankComparisons {
       return known;
     }
     const watch = new StragglerWatch(ranksOf(attempt));
-    const own: ComparedAttempt = { watch, workers, missing, recorded: null, recordedAtMs: 0 };
+    const isAgain = known !== undefined || (attempt.startedAtMs ?? Infinity) < this.#sinceMs;
+    const own = { watch, workers, missing, recorded: null, recordedAtMs: 0, isAgain, firstStep: null };
     this.#byAttempt.set(id, own);
     return own;
   }

@@ -57,11 +57,12 @@ export class SignalGate {
   readonly #estimates = new Map<AttemptId, ProgressEstimate>();
   readonly #idle = new Map<AttemptId, IdleChange>();
   readonly #meter: ReportMeter;
-  readonly #ranks = new RankComparisons();
+  readonly #ranks: RankComparisons;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(setup: SignalGateSetup) {
     this.#setup = setup;
+    this.#ranks = new RankComparisons(setup.nowMs());
     this.#meter = new ReportMeter({
       tell: (report) => setup.tell(report),
       onDropped: (id) => setup.onDropped?.(id),

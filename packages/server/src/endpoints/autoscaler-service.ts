@@ -92,6 +92,7 @@ export class AutoscalerService implements EndpointReadings {
     this.#rollouts.close();
     this.#isClosed = true;
     await this.#look;
+    await this.#charges.close();
     await this.#learnt.storeAll(this.#learntOfAll());
   }
 
@@ -156,7 +157,7 @@ export class AutoscalerService implements EndpointReadings {
       if (this.#isClosed) return;
       if (!this.#isSwept) await this.#learnt.keepOnly(present);
       this.#isSwept = true;
-      await this.#charges.send(ids, (id) => this.#reports.reportsOf(id));
+      this.#charges.begin(ids, (id) => this.#reports.reportsOf(id));
       await this.#learnAgain();
       await this.#learnt.storeDue(this.#learntOfAll());
     } catch (error) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -44,5 +44,20 @@ describe("runbooks.yaml", () => {
     write(`${GOOD}---\nkind: runbook\nfor: [drift]\nurl: javascript:alert(1)\n`);
     expect([file.reader()(["stall"]), file.reader()(["drift"])]).toEqual([[expect.anything()], []]);
     expect(complaints).toEqual([expect.stringMatching(/document 3: url: /)]);
+  });
+
+  it("is looked at again after it could not be read", () => {
+    const at = path.join(home, "runbooks.yaml");
+    const file = new RunbookFile(home, (message) => complaints.push(message), 0);
+    symlinkSync(at, at);
+    for (const _look of [1, 2]) expect(file.reader()(["stall"])).toEqual([]);
+    expect(complaints).toEqual([expect.stringContaining("ELOOP")]);
+    rmSync(at);
+    mkdirSync(at);
+    expect(file.reader()(["stall"])).toEqual([]);
+    expect(complaints).toHaveLength(2);
+    rmdirSync(at);
+    write(GOOD);
+    expect(file.reader()(["stall"])).toHaveLength(1);
   });
 });

@@ -1,13 +1,16 @@
 /**
  * `runbooks.yaml` in the state directory: instructions for people about faults, incidents and findings, one document for each runbook. The file
- * is read again when it changes. A file with a mistake changes nothing; the mistake is logged once.
+ * is read again when it changes. A file with a mistake, or one that cannot be read, changes nothing; the problem is logged once.
  */
 import { statSync } from "node:fs";
 import path from "node:path";
+import { OperationalError } from "@headroom/platform";
 import { z } from "zod";
 import { readDocuments } from "../declarations/document-file.ts";
 
 const FILE = "runbooks.yaml";
+const CODE = "invalidRunbooks";
+const RETRY_MS = 5_000;
 const RUNBOOKS_MAX = 1_000;
 /** Runbooks that one incident or finding shows. */
 const SHOWN_MAX = 5;
@@ -40,12 +43,18 @@ export interface Runbook {
 export class RunbookFile {
   readonly #home: string;
   readonly #warn: (message: string) => void;
+  readonly #retryMs: number;
   #readAt = "";
+  /** Time from which on a file that could not be read is looked at again, and what was said about it. */
+  #retryAtMs = 0;
+  #complaint = "";
   #runbooks: readonly Declared[] = [];
 
-  constructor(home: string, warn: (message: string) => void) {
+  /** `retryMs`: time until a file that could not be read is looked at again. */
+  constructor(home: string, warn: (message: string) => void, retryMs: number = RETRY_MS) {
     this.#home = home;
     this.#warn = warn;
+    this.#retryMs = retryMs;
   }
 
   /** Looks at the file once. The answer gives the runbooks for any of the keys, in the order of the file. */
@@ -55,16 +64,27 @@ export class RunbookFile {
   }
 
   #current(): readonly Declared[] {
-    const stat = statSync(path.join(this.#home, FILE), { throwIfNoEntry: false });
-    const version = stat === undefined ? "" : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
-    if (version === this.#readAt) return this.#runbooks;
-    this.#readAt = version;
+    if (performance.now() < this.#retryAtMs) return this.#runbooks;
+    let version = "";
     try {
-      this.#runbooks = readDocuments({ home: this.#home, name: FILE, code: "invalidRunbooks", read, problemsOf });
+      const stat = statSync(path.join(this.#home, FILE), { throwIfNoEntry: false });
+      version = stat === undefined ? "" : `${stat.mtimeMs} ${stat.ctimeMs} ${stat.size} ${stat.ino}`;
+      if (version === this.#readAt) return this.#runbooks;
+      this.#runbooks = readDocuments({ home: this.#home, name: FILE, code: CODE, read, problemsOf });
+      this.#readAt = version;
+      this.#complaint = "";
     } catch (error) {
-      this.#warn(`Runbooks are not read again: ${error instanceof Error ? error.message : String(error)}`);
+      // A mistake in the text stays until the file changes; other failures may end by themselves.
+      if (error instanceof OperationalError) this.#readAt = version;
+      else this.#retryAtMs = performance.now() + this.#retryMs;
+      this.#complain(`Runbooks are not read again: ${error instanceof Error ? error.message : String(error)}`);
     }
     return this.#runbooks;
+  }
+
+  #complain(complaint: string): void {
+    if (complaint !== this.#complaint) this.#warn(complaint);
+    this.#complaint = complaint;
   }
 }
 

@@ -30,7 +30,7 @@ const stepsFrom = (from: number): readonly number[] => Array.from({ length: 30 }
 
 /** Comparisons, and the slow ranks that the findings see for the present nodes. */
 function compared() {
-  const comparisons = new RankComparisons();
+  let comparisons = new RankComparisons(0);
   const newest = new NewestReports();
   let report: NewestReport | undefined;
   const state = (attempt: Attempt): ReadonlyState =>
@@ -45,7 +45,8 @@ function compared() {
     comparedGangs(state(attempt), watched, () => report).flatMap(({ ranks }) =>
       ranks.map(({ rank, nodeId: node, sinceMs }) => ({ rank, node, sinceMs })),
     );
-  return { comparisons, take, slow };
+  const restart = (atMs: number) => void (comparisons = new RankComparisons(atMs));
+  return { comparisons, take, slow, restart };
 }
 
 describe("slow ranks of a gang", () => {
@@ -64,6 +65,20 @@ describe("slow ranks of a gang", () => {
     // Steps of the new nodes are compared from the start.
     expect(take(replaced, timesOf(stepsFrom(30), 6, 5), 2_000)).toBe(true);
     expect(slow(replaced)).toEqual([{ rank: 5, node: "n5", sinceMs: 2_000 }]);
+  });
+
+  it("keep the time at which they were named while a new process compares the first steps", () => {
+    const { take, slow, restart } = compared();
+    const gang = { ...gangOn(["n0", "n1", "n2", "n3"]), startedAtMs: 500 };
+    take(gang, timesOf(stepsFrom(0), 4, 3), 1_000);
+    restart(2_000);
+    expect(take(gang, timesOf([30], 4, 3), 3_000)).toBe(false);
+    expect(take(gang, timesOf(stepsFrom(31), 4, 3), 4_000)).toBe(true);
+    expect(slow(gang)).toEqual([{ rank: 3, node: "n3", sinceMs: 1_000 }]);
+    // One that is no longer slow.
+    restart(5_000);
+    for (const step of stepsFrom(70)) take(gang, timesOf([step], 4, -1), 6_000);
+    expect(slow(gang)).toEqual([]);
   });
 
   it("keep their node if another rank is missing", () => {

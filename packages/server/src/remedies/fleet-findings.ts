@@ -46,7 +46,9 @@ export function comparedGangs(
     const attempt = attempts.get(attemptId);
     if (compared === undefined || attempt === undefined) return [];
     const ranks = ranksInPlace(attempt, compared);
-    return ranks.length === 0 ? [] : [{ workloadId, name, team, comparedRanks: compared.comparedRanks, ranks }];
+    return ranks.length === 0
+      ? []
+      : [{ workloadId, name, team, comparedRanks: compared.comparedRanks, comparedAtMs: compared.atMs, ranks }];
   });
 }
 

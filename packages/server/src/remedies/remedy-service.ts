@@ -117,10 +117,7 @@ export class RemedyService {
     this.#findings = [
       ...nodeFindings(facts, engine.state.nodes, atMs),
       ...stalled,
-      ...stragglerFindings(
-        comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id)),
-        atMs,
-      ),
+      ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
       ...this.#parts.remediations.findings(),
     ];
