@@ -2,7 +2,9 @@
 import { checkInvariants } from "@headroom/engine-oracle";
 import { explain } from "@headroom/explain";
 import { teamName, workloadId } from "@headroom/model";
-import { expect, it } from "vitest";
+import type { ArtifactChange } from "@headroom/model";
+import { expect, it, vi } from "vitest";
+import { worldOf } from "../src/internals.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 
@@ -88,6 +90,32 @@ it("brings a version that was made here and uploaded, for its path is that of th
   expect(waiting.map((each) => each.spec.name)).toEqual(["stored"]);
   expect(explain(drive.engine, workloadId("w1"))).toMatchObject({ reasons: [{ kind: "transfers", direction: "in" }] });
   expect(checkInvariants(drive.engine)).toEqual([]);
+});
+
+it("searches for places again only after changes that can move an input", () => {
+  const drive = new Drive();
+  drive.receive(seen("lab", { inputs: false }));
+  const woken = vi.spyOn(worldOf(drive.engine).capacity, "nodesChanged");
+  const artifact = { kind: "model" as const, team: teamName("default"), name: "chat" };
+  const place = { store: "lake", uri: "s3://lake/chat", state: "declared" as const };
+  const content = { ...artifact, digest: null, bytes: 1, inputs: [], places: [place] };
+  const wakes = (receive: () => void): number => {
+    woken.mockClear();
+    receive();
+    return woken.mock.calls.length;
+  };
+  const register = (): number =>
+    wakes(() => drive.receive(command({ kind: "registerArtifact", artifact: content, aliases: [], reason: "" })));
+  const change = (made: ArtifactChange): number =>
+    wakes(() => drive.receive(command({ kind: "changeArtifact", artifact, change: made, reason: "" })));
+  expect(register()).toBe(0);
+  drive.receive({ kind: "storesSeen", stores: [STORE] });
+  expect(register()).toBe(1);
+  expect(change({ kind: "tags", number: 1, tags: { language: "en" } })).toBe(0);
+  expect(change({ kind: "hold", number: 1 })).toBe(0);
+  expect(change({ kind: "alias", alias: "current", number: 1 })).toBe(1);
+  expect(change({ kind: "place", number: 1, place: { ...place, uri: "/data/chat" } })).toBe(1);
+  expect(wakes(() => drive.receive({ kind: "storesSeen", stores: [] }))).toBe(1);
 });
 
 it("starts as earlier builds did under an executor that states nothing", () => {

@@ -229,6 +229,14 @@ describe("downloads", () => {
     expect(stores.placeOf(`file://${folder}/shared/../cache`)).toBeNull();
   });
 
+  it("keeps no bytes of another range than it asked for", async () => {
+    server.objects.set("shifted", large);
+    let count = 0;
+    server.faultOf = ({ method, key }) =>
+      method === "GET" && key === "shifted" && ++count === 2 ? "otherRange" : null;
+    expect(readFileSync(await obtain("s3://lake/shifted")).equals(large)).toBe(true);
+  });
+
   it("ends a transfer that everybody has left, and goes on for the others", async () => {
     server.objects.set("models/chat", large);
     const first = new AbortController();

@@ -21,9 +21,12 @@ import type {
 } from "@headroom/model";
 import { asProduced } from "../state/find-artifact.ts";
 import type { State } from "../state/mutable-state.ts";
-import { wakeForPlaces } from "./store-events.ts";
+import { wakeForVersion } from "./store-events.ts";
 import { meetDependencies, touchedWorkload, withArtifact } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
+
+/** Changes of what a notation names, or of where it is. */
+const MOVES: ReadonlySet<ArtifactChange["kind"]> = new Set(["alias", "place", "delete", "restore"]);
 
 export const artifactEvents: Appliers<ArtifactEvent> = {
   artifactRegistered(world, { artifact, atMs }) {
@@ -36,7 +39,7 @@ export const artifactEvents: Appliers<ArtifactEvent> = {
     const version = { ...artifact, id: versionId(artifact, number), registeredAtMs: atMs };
     setVersion(state, version);
     if (artifact.producer !== undefined) give(world, version, atMs);
-    wakeForPlaces(world);
+    wakeForVersion(world);
   },
   artifactNotRegistered() {
     // The record for the user; work that waits for the artifact is cancelled with the end of the workload.
@@ -45,7 +48,7 @@ export const artifactEvents: Appliers<ArtifactEvent> = {
     const artifact = world.state.artifacts.get(event.artifact);
     invariant(artifact !== undefined, `no artifact ${event.artifact}`);
     change(world.state, artifact, event);
-    wakeForPlaces(world);
+    if (MOVES.has(event.change.kind)) wakeForVersion(world);
   },
 };
 

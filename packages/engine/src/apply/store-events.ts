@@ -17,8 +17,13 @@ export function changeStores(world: WritableWorld, { changed, removed }: EventOf
   wakeForPlaces(world);
 }
 
+/** As `wakeForPlaces`, for a version: without a declared store its places exclude no executor. */
+export function wakeForVersion(world: WritableWorld): void {
+  if (world.state.stores.size > 0) wakeForPlaces(world);
+}
+
 /** Where the bytes of inputs are decides which executors can run work (`placement/filters/transfers.ts`), once some bring no inputs. */
-export function wakeForPlaces({ state, capacity, queue }: WritableWorld): void {
+function wakeForPlaces({ state, capacity, queue }: WritableWorld): void {
   const isSomeUnable = [...state.executors.values()].some(({ capabilities }) => capabilities.inputs === false);
   if (!isSomeUnable) return;
   capacity.nodesChanged();

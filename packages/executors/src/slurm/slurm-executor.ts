@@ -129,8 +129,8 @@ class SlurmExecutor implements Executor {
     this.#drainMark = `headroom-${tagOf(options)}:`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
-    // Jobs of other users could not read the cache, so they get paths and URIs as they are.
-    this.#cache = runsAsOthers ? null : sharedCache(options);
+    // Jobs of other users could not read the cache, and those that read stores need none: they get paths and URIs as they are.
+    this.#cache = runsAsOthers || settings.readsStores ? null : sharedCache(options);
     this.#staging =
       this.#cache === null || options.stores === undefined
         ? null

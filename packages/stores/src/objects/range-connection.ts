@@ -81,8 +81,10 @@ export class RangeConnection {
     return this.#error === null;
   }
 
-  /** Sends a request without a body, and reads the head of its answer. `null`: it has no plain length. */
+  /** Sends a request without a body, and reads the head of its answer. `null`: it has no plain length. Rejects if bytes came before. */
   async request(text: string): Promise<RangeHead | null> {
+    // They came while nothing was owed, and are no answer to this request.
+    if (this.#bytes() > 0) throw coded("ECONNRESET", "bytes came before the request");
     this.#socket.ref();
     this.#socket.setTimeout(this.#silenceMs);
     this.#socket.write(text, "latin1");

@@ -128,6 +128,34 @@ it("does not use a connection again on which more came than the body", async () 
   expect(connections).toBe(2);
 });
 
+it("does not take for an answer what came while the connection was idle", async () => {
+  const handler = await serve((socket, from, to) => {
+    whole(socket, from, to);
+    setTimeout(() => socket.write(`${headOf(10)}bad bytes!`), 20);
+  });
+  expect((await read(handler, 0, 10)).toString()).toBe("0123456789");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect((await read(handler, 0, 10)).toString()).toBe("0123456789");
+  expect(connections).toBe(2);
+});
+
+it("leaves a server to the SDK whose answers never have a plain length", async () => {
+  const handler = await serve((socket) => socket.write("HTTP/1.1 206 OK\r\n\r\nabc"));
+  for (let count = 0; count < 5; count++) expect((await read(handler, 0, 5)).toString()).toBe("usual");
+  expect({ usual, connections }).toEqual({ usual: 5, connections: 3 });
+});
+
+it("sends nothing after an abort during the connect", async () => {
+  let isAsked = false;
+  const handler = await serve(() => (isAsked = true));
+  const stop = new AbortController();
+  const reading = read(handler, 0, 10, stop.signal);
+  stop.abort(new Error("stopped"));
+  await expect(reading).rejects.toThrow("stopped");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(isAsked).toBe(false);
+});
+
 it("fails after a cut, with the bytes before it, and at the signal", async () => {
   const handler = await serve((socket, from, to) => {
     socket.write(headOf(to - from));

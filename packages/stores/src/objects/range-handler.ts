@@ -16,6 +16,9 @@ type Handled = Awaited<ReturnType<Handler["handle"]>>;
 
 /** Servers close idle connections after some seconds; a request on a closed one is repeated. */
 const IDLE_MS = 4_000;
+/** Answers without a plain length in a row after which a server is left to the SDK for a while: each of them is asked for twice. */
+const UNUSUAL_MAX = 3;
+const UNUSUAL_MS = 300_000;
 const ERROR_BYTES_MAX = 64 * 1024;
 const PLAIN_QUERY = /^[\w.-]*$/;
 
@@ -62,6 +65,8 @@ export class RangeHandler {
   readonly #timeouts: RangeTimeouts;
   /** Idle connections by scheme, host and port, the last used last. */
   readonly #idle = new Map<string, RangeConnection[]>();
+  /** Answers without a plain length since the last usual one, by the same keys, and the time of the newest. */
+  readonly #unusual = new Map<string, { readonly count: number; readonly atMs: number }>();
 
   constructor(usual: Handler, timeouts: RangeTimeouts) {
     this.#usual = usual;
@@ -95,11 +100,15 @@ export class RangeHandler {
     signal?.throwIfAborted();
     const target = targetOf(request, this.#timeouts);
     const key = `${target.isTls} ${target.host} ${target.port}`;
+    const { count, atMs } = this.#unusual.get(key) ?? { count: 0, atMs: 0 };
+    if (count >= UNUSUAL_MAX && performance.now() - atMs < UNUSUAL_MS) return null;
     const { connection, head } = await this.#ask(key, target, text, signal);
     if (head === null) {
+      this.#unusual.set(key, { count: count + 1, atMs: performance.now() });
       connection.destroy();
       return null;
     }
+    this.#unusual.delete(key);
     const end = (): void => connection.destroy(signal?.reason as Error | undefined);
     signal?.addEventListener("abort", end, { once: true });
     const release = (isWhole: boolean): void => {
@@ -141,6 +150,8 @@ export class RangeHandler {
       }
     const connection = await RangeConnection.open(target);
     try {
+      // It may have been aborted meanwhile, and then no listener is called.
+      signal?.throwIfAborted();
       return { connection, head: await requestOn(connection, text, signal) };
     } catch (error) {
       connection.destroy();

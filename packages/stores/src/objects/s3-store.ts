@@ -110,8 +110,14 @@ class S3Store implements ObjectStore {
       IfMatch: object.tag,
     });
     try {
-      const { Body, ContentLength } = await this.#client.send(command, { abortSignal: signal });
+      const answer = await this.#client.send(command, { abortSignal: signal });
+      const { Body, ContentLength, ContentRange = "" } = answer;
       const body = Body as Readable;
+      const isWhole = answer.$metadata.httpStatusCode === 200 && from === 0 && to === object.bytes;
+      if (!isWhole && !ContentRange.startsWith(`bytes ${from}-${to - 1}/`)) {
+        body.destroy();
+        throw unreachableStore(this.#store.name, `it did not send the range ${from}-${to - 1} that was asked for`);
+      }
       if (ContentLength !== undefined && ContentLength !== to - from) {
         body.destroy();
         throw unreachableStore(this.#store.name, `it sent ${ContentLength} bytes of a range of ${to - from}`);

@@ -17,10 +17,10 @@ export interface ServedRequest {
 }
 
 /**
- * `cut`: half of the body, then the connection ends. `wrong`: other bytes of the same length. `hang`: no answer. A number:
+ * `otherRange`: other bytes of the same length, named as those of another range. `cut`: half of the body, then the connection ends. `wrong`: other bytes of the same length. `hang`: no answer. A number:
  * this status.
  */
-export type Fault = "cut" | "wrong" | "hang" | number | null;
+export type Fault = "cut" | "wrong" | "hang" | "otherRange" | number | null;
 
 /** Time of every object: clients want one. */
 const MODIFIED = "Mon, 01 Jan 2024 00:00:00 GMT";
@@ -66,11 +66,12 @@ export class SmallS3Server {
     const answer = typeof fault === "number" ? problem(fault, "Fault") : this.#answer(served, body, request);
     const { body: content = "" } = answer;
     const data = typeof content === "string" ? Buffer.from(content) : content;
-    const sent = fault === "wrong" ? Buffer.alloc(data.length, 7) : data;
+    const sent = fault === "wrong" || fault === "otherRange" ? Buffer.alloc(data.length, 7) : data;
     this.#atOnce += 1;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce);
     response.on("close", () => (this.#atOnce -= 1));
-    response.writeHead(answer.status, { "content-length": data.length, ...answer.headers });
+    const other = fault === "otherRange" ? { "content-range": `bytes 7-${data.length + 6}/${data.length + 7}` } : {};
+    response.writeHead(answer.status, { "content-length": data.length, ...answer.headers, ...other });
     if (fault === "cut") response.write(sent.subarray(0, sent.length / 2), () => response.destroy());
     else if (served.method === "HEAD") response.end();
     else response.end(sent);

@@ -179,6 +179,7 @@ async function readOnce(
   try {
     for await (const pieces of store.read(object, { from, to }, signal)) {
       const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+      signal.throwIfAborted();
       if (at + bytes > to) throw changedObject(uri);
       await writeAll(file, pieces, at);
       at += bytes;

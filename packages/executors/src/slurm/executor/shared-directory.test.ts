@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId } from "@headroom/model";
+import { StoreSet } from "@headroom/stores";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ExecutorInput } from "../../executor.ts";
 import type { RecordName, Records } from "../../job-protocol/attempt-records.ts";
@@ -106,6 +107,16 @@ describe("a file system that fails", () => {
     expect(told).toEqual([]);
     await executor.close();
   });
+});
+
+it("copies inputs unless jobs read stores themselves", async () => {
+  const stores = new StoreSet({ declarations: () => [], readSecret: () => "" });
+  for (const readsStores of [false, true]) {
+    const settings = slurmSettings.parse({ directory: shared, readsStores });
+    const executor = createSlurmExecutor({ id: "lab", settings, stateDir: path.join(root, "state"), stores });
+    expect(((await executor.inputCache?.()) ?? null) === null).toBe(readsStores);
+    await executor.close();
+  }
 });
 
 describe("a controller that is silent about its switches only", () => {
