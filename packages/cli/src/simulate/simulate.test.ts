@@ -40,7 +40,8 @@ describe("headroom simulate", () => {
     writeFileSync(path.join(folder, "chat.csv"), ["TIMESTAMP,ContextTokens,GeneratedTokens", ...rows].join("\n"));
     const work = ["--gpus", "4", "--trace", "itp:good.csv", "--json"];
     const { code, stdout, stderr } = await simulate(...work, "--endpoint", "name=chat,traffic=azure:chat.csv,max=2");
-    expect([code, stderr]).toEqual([0, ""]);
+    // A busy machine needs more than a second, so progress is shown.
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^(?:.*% of the time …\n)?$/)]);
     expect(JSON.parse(stdout)).toMatchObject({
       jobs_ended: 3,
       endpoints: [{ endpoint: "chat", requests: 1200, replicas_max: 1 }],

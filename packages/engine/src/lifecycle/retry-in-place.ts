@@ -46,7 +46,12 @@ function mayStay(world: World, { workload, attempt, retryAtMs }: RetryInPlace): 
   const { capacity, queue } = world;
   const { spec } = workload;
   if (workload.stopRequested || isAtTaskLimit(workload) || isWaitingForTime(workload, retryAtMs)) return false;
-  if (!attempt.workers.every(({ node }) => capacity.slot(node).usable && admitsNode(world, spec, node))) return false;
+  const staysOn = ({ node }: Attempt["workers"][number]): boolean => {
+    const slot = capacity.slot(node);
+    const takesKind = world.poolKinds.get(slot.node.pool)?.includes(spec.kind) !== false;
+    return slot.usable && takesKind && admitsNode(world, spec, node);
+  };
+  if (!attempt.workers.every(staysOn)) return false;
   const { request } = queue.classOf(workload);
   if (quotaReachedBy(world, request, () => amountHeld(world, spec.gang, attempt)) !== null) return false;
   return !runsIntoWindow(world, request, { attempt, retryAtMs }) && isAheadOfOthers(world, workload, attempt);

@@ -342,7 +342,7 @@ describe("every operation by role and place", () => {
       if (found !== wanted) wrong.push(`${name}, ${role} of ${place}, own ${isOwn}: ${found}, not ${wanted}`);
     }
     expect(wrong).toEqual([]);
-  }, 120_000);
+  }, 480_000);
 
   it("answers for a hidden resource as for one that does not exist", async () => {
     const about = { role: "admin", place: "sibling", isOwn: true } as const;

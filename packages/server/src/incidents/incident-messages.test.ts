@@ -115,11 +115,14 @@ describe("messages about incidents", () => {
     await second.client.reportFaults("n1", { faults: [fault] });
     await got("/pagerduty", 3);
     expect(received["/pagerduty"]?.[2]).toMatchObject({ event_action: "trigger" });
+    await got("/alerts", 3);
+    const announced = (): unknown =>
+      (JSON.parse(readFileSync(path.join(home, "incidents.json"), "utf8")) as { announced: unknown }).announced;
+    await expect.poll(announced).toEqual([[id, "opened"]]);
     await second.close();
     live = null;
     // The rule of a team gets nothing about an incident without work of the team.
     expect(received["/of-a"]).toBeUndefined();
-    const stored = JSON.parse(readFileSync(path.join(home, "incidents.json"), "utf8")) as { announced: unknown };
-    expect(stored.announced).toEqual([[id, "opened"]]);
+    expect(announced()).toEqual([[id, "opened"]]);
   });
 });

@@ -276,8 +276,9 @@ describe.skipIf(!isTurnOf("remediations"))("remediation of drift", () => {
   it("proposes by itself where the document has a time between checks", async () => {
     const facts = shell('test -e "$2/slow" && sleep 20; cat "$2/$1.json"');
     declare(UPDATE, { checkEvery: "1m", facts });
-    const nodes = await begin();
-    writeFileSync(nodeFile(nodes[0] ?? "", "json"), '{"nccl":"2.21"}');
+    // Before the start, because the first check comes with it.
+    for (const node of ["n-1", "n-2", "n-3", "n-4"]) writeFileSync(nodeFile(node, "json"), '{"nccl":"2.19"}');
+    await begin();
     const found = async () => (await live.client.listFindings()).items.filter(({ kind }) => kind === "drift");
     await expect.poll(async () => (await found())[0]?.proposal?.phase, { timeout: WAIT_MS }).toBe("simulated");
     const [finding] = await found();
