@@ -13,6 +13,7 @@ import type { World } from "../cluster/world.ts";
 import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
 import { calendarEndMs } from "../placement/filters/calendar-windows.ts";
 import { admitsNode } from "../placement/filters/data-places.ts";
+import { takesKind } from "../placement/filters/workload-kind.ts";
 import { placeRetry } from "../transitions/start.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 
@@ -48,8 +49,7 @@ function mayStay(world: World, { workload, attempt, retryAtMs }: RetryInPlace): 
   if (workload.stopRequested || isAtTaskLimit(workload) || isWaitingForTime(workload, retryAtMs)) return false;
   const staysOn = ({ node }: Attempt["workers"][number]): boolean => {
     const slot = capacity.slot(node);
-    const takesKind = world.poolKinds.get(slot.node.pool)?.includes(spec.kind) !== false;
-    return slot.usable && takesKind && admitsNode(world, spec, node);
+    return slot.usable && takesKind(world, spec.kind, slot.node) && admitsNode(world, spec, node);
   };
   if (!attempt.workers.every(staysOn)) return false;
   const { request } = queue.classOf(workload);

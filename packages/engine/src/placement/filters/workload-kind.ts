@@ -1,5 +1,14 @@
+import type { Node, WorkloadKindName } from "@headroom/model";
+import type { World } from "../../cluster/world.ts";
 import type { Filter } from "./filter.ts";
 import { quota } from "./quota.ts";
+
+/** Whether the node's pool takes work of this kind. */
+export const takesKind = (
+  { poolKinds }: Pick<World, "poolKinds">,
+  kind: WorkloadKindName,
+  { pool }: Pick<Node, "pool">,
+): boolean => poolKinds.get(pool)?.includes(kind) !== false;
 
 /** Allows only pools that take the kind of the workload. A pool without a list takes all kinds. */
 export const workloadKind: Filter = {
@@ -11,9 +20,9 @@ export const workloadKind: Filter = {
     return false;
   },
   check:
-    ({ poolKinds }, { spec: { kind } }) =>
+    (world, { spec: { kind } }) =>
     ({ node }) =>
-      poolKinds.get(node.pool)?.includes(kind) !== false,
+      takesKind(world, kind, node),
   wakeOn: quota.wakeOn,
   explain: ({ world, request, couldEver, place, fitsFleet, placeableWorkers }) => {
     const { kind } = request.spec;
