@@ -34,9 +34,18 @@ const flags = [
 /** Maximum time in ms that a page takes to show something. Forecasts are slow on a busy machine. */
 const PATIENCE_MS = 100_000;
 
-/** Fails unless the element becomes visible in time. */
+/** Maximum number of characters of a page's text in an error. */
+const TEXT_MAX = 4_000;
+
+/** Fails unless the element becomes visible in time. The error gives the text that the page shows instead. */
 export async function expectShown(locator: Locator): Promise<void> {
-  await locator.waitFor({ state: "visible" });
+  try {
+    await locator.waitFor({ state: "visible" });
+  } catch (error) {
+    const page = locator.page();
+    const text = await page.locator("body").innerText({ timeout: 5_000 });
+    throw new Error(`${page.url()} shows:\n${text.slice(0, TEXT_MAX)}`, { cause: error });
+  }
 }
 
 export interface OpenBrowser {

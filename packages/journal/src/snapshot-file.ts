@@ -77,12 +77,14 @@ export function writeSnapshotFile(directory: string, header: SnapshotHeader, byt
   return head.length + bytes.length;
 }
 
+const isAbsent = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
+
 function sequencesIn(folder: string): number[] {
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (isAbsent(error)) return [];
     throw error;
   }
   return names.flatMap((name) => {
@@ -112,10 +114,19 @@ function dropOld(folder: string): void {
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(path.join(folder, name), { force: true });
 }
 
-/** The snapshot at `sequence`, or one sentence with the reason why it cannot be used. */
+/**
+ * The snapshot at `sequence`, or one sentence with the reason why it cannot be used. A reader on another thread can find
+ * the name and then no file, because the writer keeps only the newest snapshots.
+ */
 export function readSnapshotFile(directory: string, sequence: number): SnapshotFile | string {
   const name = path.join(snapshotDirectory(directory), `${sequence}.snapshot`);
-  const file = readFileSync(name);
+  let file: Buffer;
+  try {
+    file = readFileSync(name);
+  } catch (error) {
+    if (isAbsent(error)) return `${name} was removed`;
+    throw error;
+  }
   const end = file.indexOf(NEWLINE);
   if (end < 0) return `${name} has no header`;
   let header: unknown;

@@ -136,6 +136,17 @@ it("a call that was entered before another made its directory, and took effect a
   expect(() => new RecordedDisk(home, parseTrace(never.join("\n"), [home]))).toThrow(/before it, or its directory/);
 });
 
+it("a read that overlaps the removal of its file may have seen it, a later one cannot", () => {
+  const snapshot = path.join(home, "600.snapshot");
+  const read = `8 openat(AT_FDCWD<${hex("/")}>, "${hex(snapshot)}", O_RDONLY) = 4<${hex(snapshot)}>`;
+  const written = `7 openat(AT_FDCWD<${hex("/")}>, "${hex(snapshot)}", O_WRONLY|O_CREAT, 0600) = 3<${hex(snapshot)}>`;
+  const removed = `7 unlink("${hex(snapshot)}"`;
+  const diskOf = (...trace: string[]) => new RecordedDisk(home, parseTrace(trace.join("\n"), [home]));
+  const overlapping = diskOf(written, `${removed} <unfinished ...>`, read, "7 <... unlink resumed>) = 0");
+  expect(overlapping.mayLose(snapshot, 4)).toBe(true);
+  expect(() => diskOf(written, `${removed}) = 0`, read)).toThrow(/is read and was not made by then/);
+});
+
 it("a path through a descriptor is the path of the directory that its thread has opened", () => {
   const opens = `openat(AT_FDCWD<${hex("/")}>, "${hex("/state/attempts")}", O_RDONLY) = 34<${hex("/state/attempts")}>`;
   const makes = `mkdir("${hex("/proc/self/fd/34/w1.1")}", 0700) = 0`;

@@ -181,9 +181,10 @@ export class RecordedDisk {
     const { path: name, flags, descriptor, enter, exit } = call;
     let node = this.#find(name);
     if (node === undefined) {
-      // A read changes nothing on the disk. It can see the effect of another process's call that was entered later.
+      // A read changes nothing on the disk. It can see the effect of another thread's call that was entered later, and
+      // miss that of one that was entered before and had not returned.
       if (flags.has("O_RDONLY") && !flags.has("O_CREAT")) {
-        this.#readEarly.add({ name, exit });
+        if (!this.#isBeingRemoved(name, enter)) this.#readEarly.add({ name, exit });
         return;
       }
       node = { kind: "file", changes: [], syncs: [], size: 0 };
@@ -217,6 +218,14 @@ export class RecordedDisk {
     parent.names.set(path.basename(name), node);
     parent.changes.push({ ...span, kind: "add", name: path.basename(name), node });
     this.#made(name, span.enter);
+  }
+
+  /** Whether a call that had not returned at line `at` of the trace takes this name away. */
+  #isBeingRemoved(name: string, at: number): boolean {
+    const parent = this.#find(path.dirname(name));
+    if (parent?.kind !== "directory") return false;
+    const base = path.basename(name);
+    return parent.changes.some((change) => change.kind !== "add" && change.name === base && change.exit > at);
   }
 
   #made(name: string, enter: number): void {
