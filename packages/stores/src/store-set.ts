@@ -4,6 +4,7 @@ import { OciStore } from "./objects/oci-store.ts";
 import { RegistryClient } from "./registry/registry-client.ts";
 import { PART_BYTES } from "./objects/object-store.ts";
 import type { ObjectStore } from "./objects/object-store.ts";
+import { RangeReader } from "./objects/range-reader.ts";
 import { readingRefusal } from "./objects/store-access.ts";
 import type { ReadAccess } from "./objects/store-access.ts";
 import { prefixOf, rootOf } from "./objects/store-declaration.ts";
@@ -41,6 +42,7 @@ interface Opened {
 export class StoreSet {
   readonly #setup: StoreSetSetup;
   readonly #opened = new Map<string, Opened>();
+  readonly #reader = new RangeReader();
 
   constructor(setup: StoreSetSetup) {
     this.#setup = setup;
@@ -74,7 +76,7 @@ export class StoreSet {
     const known = this.#opened.get(declaration.name);
     if (known?.text === text) return known.store;
     known?.store.then(({ store }) => store.close()).catch(() => {});
-    const store = connect(declaration, this.#setup);
+    const store = connect(declaration, this.#setup, this.#reader);
     this.#opened.set(declaration.name, { text, store });
     store.catch(() => this.#opened.delete(declaration.name));
     return store;
@@ -83,6 +85,7 @@ export class StoreSet {
   async close(): Promise<void> {
     for (const { store } of this.#opened.values()) await store.then((each) => each.store.close()).catch(() => {});
     this.#opened.clear();
+    await this.#reader.close();
   }
 
   #places(): readonly PlaceDeclaration[] {
@@ -97,6 +100,7 @@ const isPlainUri = (uri: string): boolean =>
 async function connect(
   declaration: PlaceDeclaration,
   { readSecret, stateDir, partBytes = PART_BYTES }: StoreSetSetup,
+  reader: RangeReader,
 ): Promise<OpenStore> {
   const turns = new FairTurns(declaration.concurrency);
   if (declaration.type === "shared")
@@ -104,7 +108,7 @@ async function connect(
   if (declaration.type === "oci")
     return { declaration, turns, store: openRegistry(declaration, readSecret, partBytes) };
   const { openS3Store } = await import("./objects/s3-store.ts");
-  return { declaration, turns, store: await openS3Store(declaration, readSecret, partBytes) };
+  return { declaration, turns, store: await openS3Store(declaration, readSecret, { partBytes, reader }) };
 }
 
 function openRegistry(

@@ -12,6 +12,7 @@ import { changedObject, missingObject, unreachableStore } from "./object-store.t
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
 import { overlaps } from "./state-directory.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
+import { writtenPieces } from "./written-pieces.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
 const PIECE_BYTES = 1024 * 1024;
@@ -68,7 +69,12 @@ export class FileStore implements ObjectStore {
     }
   }
 
-  async *read(
+  copy(object: StoredObject, range: ByteRange, target: FileHandle, signal: AbortSignal): AsyncIterable<number> {
+    const uri = `file://${this.#pathOf(object.key)}`;
+    return writtenPieces(this.#read(object, range, signal), { uri, ...range }, target);
+  }
+
+  async *#read(
     object: StoredObject,
     { from, to }: ByteRange,
     signal: AbortSignal,

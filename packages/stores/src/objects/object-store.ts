@@ -1,4 +1,5 @@
 /** The port of a store: objects by key, read in ranges and written whole. Implementations throw `OperationalError`. */
+import type { FileHandle } from "node:fs/promises";
 import { OperationalError } from "@headroom/platform";
 
 export interface StoredObject {
@@ -24,10 +25,10 @@ export interface ObjectStore {
   /** Objects whose keys begin with the prefix, in pages. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<readonly StoredObject[]>;
   /**
-   * The bytes of a range in order, in batches of pieces that are written together. Fails with `objectChanged` if the object is no
-   * longer the one that was listed.
+   * Writes the bytes of a range to the same positions of an open file, in order, and yields how many were written. After its end,
+   * also an early one, nothing is written. Fails with `objectChanged` if the object is no longer the one that was listed.
    */
-  read(object: StoredObject, range: ByteRange, signal: AbortSignal): AsyncIterable<readonly Uint8Array[]>;
+  copy(object: StoredObject, range: ByteRange, file: FileHandle, signal: AbortSignal): AsyncIterable<number>;
   /** Begins the writing of an object. Nothing is visible under the key before `complete`. */
   write(key: string, bytes: number, signal: AbortSignal): Promise<ObjectWriting>;
   /** Removes an object. Without effect if there is none. */

@@ -2,8 +2,10 @@
  * Repositories of an OCI registry as a store: the files of an artifact are its objects. Work reads them; artifacts are pushed
  * with `headroom model push`. Keys are `NAME:TAG` or `NAME@sha256:DIGEST`, with the path of a file behind a slash.
  */
+import type { FileHandle } from "node:fs/promises";
 import { OperationalError } from "@headroom/platform";
 import { missingObject } from "./object-store.ts";
+import { writtenPieces } from "./written-pieces.ts";
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
 import { readModelPack } from "../registry/model-pack.ts";
 import type { PackedModel } from "../registry/model-pack.ts";
@@ -39,8 +41,13 @@ export class OciStore implements ObjectStore {
       yield model.files.map(({ name, bytes, digest }) => ({ key: `${key}/${name}`, bytes, tag: digest }));
   }
 
+  copy(object: StoredObject, range: ByteRange, file: FileHandle, signal: AbortSignal): AsyncIterable<number> {
+    const uri = `oci://${this.#registry}/${object.key}`;
+    return writtenPieces(this.#read(object, range, signal), { uri, ...range }, file);
+  }
+
   /** The tag of an object is the digest of its blob, so it cannot change while it is read. */
-  async *read(
+  async *#read(
     { key, tag }: StoredObject,
     { from, to }: ByteRange,
     signal: AbortSignal,

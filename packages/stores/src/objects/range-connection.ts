@@ -1,6 +1,6 @@
 /**
- * One HTTP/1.1 connection for ranged reads of large objects. Bytes go from the socket into a few blocks, and from there to the file:
- * Node's client gives each 64 KiB a buffer of its own, which takes more processor time than reading and writing the bytes.
+ * One HTTP/1.1 connection for ranged reads of large objects, in the thread that reads them. All connections share one buffer: its
+ * bytes are taken before the next read, so that they are written to the file while the processor has them in its cache.
  *
  * Accepts only answers with a plain `content-length`. Others are `null`, and the caller repeats the request with Node's client.
  */
@@ -8,15 +8,9 @@ import { connect as connectPlain, isIP } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-const BLOCK_BYTES = 1024 * 1024;
-/** One that is filled, and others that are written. */
-const BLOCKS = 3;
-/** Less space than this at the end of a block is not read into. */
-const READ_BYTES_MIN = 64 * 1024;
+/** More than the cache of a core holds makes the copies slower. */
+const BUFFER_BYTES = 256 * 1024;
 const HEAD_BYTES_MAX = 32 * 1024;
-/** Bytes that are given on at once, unless fewer came in `GATHER_MS`: rates and progress are measured by batch. */
-const BATCH_BYTES = 512 * 1024;
-const GATHER_MS = 50;
 
 export interface ConnectionTarget {
   readonly isTls: boolean;
@@ -33,29 +27,22 @@ export interface RangeHead {
   readonly bytes: number;
 }
 
-interface Block {
-  readonly buffer: Buffer;
-  filled: number;
-  taken: number;
-}
-
-const newBlock = (): Block => ({ buffer: Buffer.allocUnsafeSlow(BLOCK_BYTES), filled: 0, taken: 0 });
+const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 export class RangeConnection {
   readonly #socket: Socket;
   readonly #silenceMs: number;
-  readonly #free: Block[] = [];
-  /** Blocks with bytes that are not taken, the oldest first; the last one is being filled. */
-  readonly #blocks: Block[] = [newBlock()];
-  #blockCount = 1;
+  /** Bytes that nothing has taken. The socket is paused while there are more than the head of an answer has. */
+  #held: Buffer = Buffer.alloc(0);
   #isPaused = false;
+  #take: ((bytes: Uint8Array) => void) | null = null;
   #error: Error | null = null;
   #wake: () => void = () => {};
 
   private constructor(target: ConnectionTarget) {
     const { host, port, silenceMs, isTls } = target;
     this.#silenceMs = silenceMs;
-    const onread = { buffer: () => this.#space(), callback: (count: number) => this.#received(count) };
+    const onread = { buffer, callback: (count: number) => this.#received(buffer.subarray(0, count)) };
     const options = { host, port, noDelay: true, onread };
     this.#socket = isTls
       ? connectTls({ ...options, servername: isIP(host) === 0 ? host : "", ALPNProtocols: ["http/1.1"] })
@@ -84,36 +71,56 @@ export class RangeConnection {
   /** Sends a request without a body, and reads the head of its answer. `null`: it has no plain length. Rejects if bytes came before. */
   async request(text: string): Promise<RangeHead | null> {
     // They came while nothing was owed, and are no answer to this request.
-    if (this.#bytes() > 0) throw coded("ECONNRESET", "bytes came before the request");
-    this.#socket.ref();
+    if (this.#held.length > 0) throw coded("ECONNRESET", "bytes came before the request");
     this.#socket.setTimeout(this.#silenceMs);
     this.#socket.write(text, "latin1");
-    let head = Buffer.alloc(0);
-    for (;;) {
-      const [piece] = await this.#take(1, HEAD_BYTES_MAX);
-      const before = head.length;
-      head = Buffer.concat([head, piece ?? Buffer.alloc(0)]);
-      const end = head.indexOf("\r\n\r\n", Math.max(0, before - 3), "latin1");
+    for (let searched = 0; ;) {
+      if (this.#held.length === searched && this.#error !== null) throw this.#error;
+      if (this.#held.length === searched) await new Promise<void>((resolve) => (this.#wake = resolve));
+      const end = this.#held.indexOf("\r\n\r\n", Math.max(0, searched - 3), "latin1");
       if (end >= 0) {
-        this.#untake(head.length - end - 4);
-        return readHead(head.toString("latin1", 0, end));
+        const head = readHead(this.#held.toString("latin1", 0, end));
+        this.#held = this.#held.subarray(end + 4);
+        return head;
       }
-      if (head.length >= HEAD_BYTES_MAX) return null;
+      searched = this.#held.length;
+      if (searched >= HEAD_BYTES_MAX) return null;
     }
   }
 
-  /** The next bytes of a body, of which `left` are to come. They are overwritten after the following call. */
-  async next(left: number): Promise<readonly Uint8Array[]> {
-    return this.#take(Math.min(left, BATCH_BYTES), left);
+  /** Calls `take` with the body piece by piece, which is overwritten afterwards. Rejects with the error of `take`, and after a cut. */
+  async body(bytes: number, take: (piece: Uint8Array) => void): Promise<void> {
+    let left = bytes;
+    const whole = Promise.withResolvers<void>();
+    const takeOwn = (piece: Uint8Array): void => {
+      const own = piece.subarray(0, left);
+      left -= own.length;
+      try {
+        if (own.length > 0) take(own);
+      } catch (error) {
+        whole.reject(error);
+        this.destroy();
+      }
+      if (left > 0) return;
+      this.#take = null;
+      if (piece.length > own.length) this.#hold(piece.subarray(own.length));
+      whole.resolve();
+    };
+    const held = this.#held;
+    this.#held = Buffer.alloc(0);
+    this.#take = takeOwn;
+    this.#wake = () => (this.#error === null ? undefined : whole.reject(this.#error));
+    takeOwn(held);
+    if (left > 0) this.#wake();
+    if (this.#isPaused) this.#socket.resume();
+    this.#isPaused = false;
+    await whole.promise;
   }
 
   /** No answer is owed: the connection closes by itself after the time. False: more came than was asked for. */
   rest(idleMs: number): boolean {
-    this.#release();
-    const isClean = this.isOpen && this.#blocks.every(({ taken, filled }) => taken === filled);
-    if (!isClean) return false;
+    if (!this.isOpen || this.#held.length > 0) return false;
     this.#socket.setTimeout(idleMs);
-    this.#socket.unref();
     return true;
   }
 
@@ -122,78 +129,17 @@ export class RangeConnection {
     this.#socket.destroy();
   }
 
-  /** Waits until `least` bytes are there, or some for a while. Fails if none are there and none will come. */
-  async #take(least: number, most: number): Promise<readonly Uint8Array[]> {
-    this.#release();
-    let isLate = false;
-    let timer: NodeJS.Timeout | null = null;
-    for (
-      let bytes = this.#bytes();
-      bytes < least && this.#error === null && !(isLate && bytes > 0);
-      bytes = this.#bytes()
-    ) {
-      if (bytes > 0) timer ??= setTimeout(() => ((isLate = true), this.#wake()), GATHER_MS);
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-    if (timer !== null) clearTimeout(timer);
-    const pieces: Uint8Array[] = [];
-    let left = most;
-    for (const block of this.#blocks) {
-      const end = Math.min(block.filled, block.taken + left);
-      if (end === block.taken) continue;
-      pieces.push(block.buffer.subarray(block.taken, end));
-      left -= end - block.taken;
-      block.taken = end;
-    }
-    if (pieces.length === 0) throw this.#error ?? coded("ECONNRESET", "no bytes came");
-    return pieces;
+  /** False pauses the socket. */
+  #received(bytes: Uint8Array): boolean {
+    if (this.#take === null) this.#hold(bytes);
+    else this.#take(bytes);
+    this.#isPaused = this.#held.length >= HEAD_BYTES_MAX;
+    return !this.#isPaused;
   }
 
-  /** Gives back bytes of the last take. */
-  #untake(bytes: number): void {
-    let left = bytes;
-    for (const block of this.#blocks.toReversed()) {
-      const back = Math.min(left, block.taken);
-      block.taken -= back;
-      left -= back;
-    }
-  }
-
-  /** Blocks whose bytes were taken, and written since, are filled again. */
-  #release(): void {
-    while (this.#blocks.length > 1 && this.#blocks[0]?.taken === this.#blocks[0]?.filled) {
-      const block = this.#blocks.shift();
-      if (block !== undefined) this.#free.push(Object.assign(block, { filled: 0, taken: 0 }));
-    }
-    if (!this.#isPaused || this.#free.length === 0) return;
-    this.#isPaused = false;
-    this.#socket.resume();
-  }
-
-  #bytes(): number {
-    return this.#blocks.reduce((sum, { filled, taken }) => sum + filled - taken, 0);
-  }
-
-  /** Where the next bytes go. The socket reads into it until it is called again. */
-  #space(): Buffer {
-    const { buffer, filled } = this.#blocks.at(-1) as Block;
-    return buffer.subarray(filled);
-  }
-
-  /** False pauses the socket: no block is free beside the one that is filled next. */
-  #received(count: number): boolean {
-    const block = this.#blocks.at(-1) as Block;
-    block.filled += count;
-    let isLast = false;
-    if (BLOCK_BYTES - block.filled < READ_BYTES_MIN) {
-      const known = this.#free.pop();
-      this.#blocks.push(known ?? newBlock());
-      if (known === undefined) this.#blockCount += 1;
-      isLast = this.#free.length === 0 && this.#blockCount >= BLOCKS;
-    }
-    if (isLast) this.#isPaused = true;
+  #hold(bytes: Uint8Array): void {
+    this.#held = Buffer.concat([this.#held, bytes]);
     this.#wake();
-    return !isLast;
   }
 
   #fail(error: Error): void {

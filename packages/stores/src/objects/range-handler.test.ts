@@ -1,20 +1,31 @@
 /** Ranged reads against servers that answer in unusual ways. The handler of the SDK is a fake that records what it gets. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { Readable } from "node:stream";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { RangeBody, RangeHandler } from "./range-handler.ts";
+import { RangeReader } from "./range-reader.ts";
 
 type Request = Parameters<RangeHandler["handle"]>[0];
 
 const BYTES = Buffer.alloc(5_000_000, "0123456789");
 let server: Server | null = null;
-let ranges: RangeHandler | null = null;
+let reader = new RangeReader();
+let dir = "";
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), "headroom-ranges-"));
+  reader = new RangeReader();
+});
 const sockets = new Set<Socket>();
 let connections = 0;
 let usual = 0;
 afterEach(async () => {
-  ranges?.close();
+  await reader.close();
+  rmSync(dir, { recursive: true });
   for (const socket of sockets) socket.destroy();
   await new Promise((resolve) => server?.close(resolve));
   [connections, usual] = [0, 0];
@@ -43,8 +54,7 @@ async function serve(answer: (socket: Socket, from: number, to: number) => void)
       return Promise.resolve({ response: { statusCode: 200, headers: {}, body: Readable.from(["usual"]) } });
     },
   };
-  ranges = new RangeHandler(fake, { connectTimeoutMs: 2_000, silenceMs: 2_000 });
-  return ranges;
+  return new RangeHandler(fake, { connectTimeoutMs: 2_000, silenceMs: 2_000 }, reader);
 }
 
 const requestOf = (from: number, to: number): Request => {
@@ -57,10 +67,19 @@ async function read(handler: RangeHandler, from: number, to: number, signal?: Ab
   const { response } = await handler.handle(requestOf(from, to), { abortSignal: signal });
   const pieces: Buffer[] = [];
   const body = response.body as Readable;
-  if (body instanceof RangeBody)
-    for await (const batch of body.batches()) pieces.push(...batch.map((each) => Buffer.from(each)));
-  else for await (const piece of body) pieces.push(Buffer.from(piece as Uint8Array));
-  return Buffer.concat(pieces);
+  if (!(body instanceof RangeBody)) {
+    for await (const piece of body) pieces.push(Buffer.from(piece as Uint8Array));
+    return Buffer.concat(pieces);
+  }
+  const file = await open(path.join(dir, `${from}-${to}`), "w+");
+  try {
+    let bytes = 0;
+    for await (const count of body.copyTo(file.fd, 0)) bytes += count;
+    expect(bytes).toBe((await file.stat()).size);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
 }
 
 const headOf = (bytes: number, more = ""): string =>

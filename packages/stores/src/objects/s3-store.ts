@@ -1,5 +1,6 @@
 /** A bucket behind the S3 protocol. The SDK is loaded with the first store of this type. */
 import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import type { CompletedPart, S3Client } from "@aws-sdk/client-s3";
 import { OperationalError } from "@headroom/platform";
@@ -7,6 +8,9 @@ import { bodyBatches } from "./body-batches.ts";
 import { changedObject, forbiddenStore, missingObject, unreachableStore } from "./object-store.ts";
 import type { ByteRange, ObjectStore, ObjectWriting, StoredObject } from "./object-store.ts";
 import { RangeBody, RangeHandler } from "./range-handler.ts";
+import { FileRefusal } from "./range-reader.ts";
+import type { RangeReader } from "./range-reader.ts";
+import { writtenPieces } from "./written-pieces.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
 
 type S3Declaration = PlaceDeclaration & { readonly type: "s3" };
@@ -21,7 +25,7 @@ const SOCKET_TIMEOUT_MS = 30_000;
 export async function openS3Store(
   store: S3Declaration,
   readSecret: (reference: string) => string,
-  partBytes: number,
+  { partBytes, reader }: { readonly partBytes: number; readonly reader: RangeReader },
 ): Promise<ObjectStore> {
   const sdk = await import("@aws-sdk/client-s3");
   const client = new sdk.S3Client({
@@ -43,25 +47,23 @@ export async function openS3Store(
       httpsAgent: { keepAlive: true, maxSockets: store.concurrency },
     },
   });
-  const ranges = RangeHandler.install(client, { connectTimeoutMs: CONNECT_TIMEOUT_MS, silenceMs: SOCKET_TIMEOUT_MS });
-  return new S3Store({ sdk, client, ranges }, store, partBytes);
+  RangeHandler.install(client, { connectTimeoutMs: CONNECT_TIMEOUT_MS, silenceMs: SOCKET_TIMEOUT_MS }, reader);
+  return new S3Store({ sdk, client }, store, partBytes);
 }
 
 class S3Store implements ObjectStore {
   readonly #sdk: Sdk;
   readonly #client: S3Client;
-  readonly #ranges: RangeHandler;
   readonly #store: S3Declaration;
 
   readonly partBytes: number;
 
   constructor(
-    { sdk, client, ranges }: { readonly sdk: Sdk; readonly client: S3Client; readonly ranges: RangeHandler },
+    { sdk, client }: { readonly sdk: Sdk; readonly client: S3Client },
     store: S3Declaration,
     partBytes: number,
   ) {
     this.partBytes = partBytes;
-    this.#ranges = ranges;
     this.#sdk = sdk;
     this.#client = client;
     this.#store = store;
@@ -98,11 +100,12 @@ class S3Store implements ObjectStore {
     } while (after !== undefined);
   }
 
-  async *read(
+  async *copy(
     object: StoredObject,
     { from, to }: ByteRange,
+    file: FileHandle,
     signal: AbortSignal,
-  ): AsyncGenerator<readonly Uint8Array[]> {
+  ): AsyncGenerator<number> {
     const command = new this.#sdk.GetObjectCommand({
       Bucket: this.#store.bucket,
       Key: object.key,
@@ -122,7 +125,10 @@ class S3Store implements ObjectStore {
         body.destroy();
         throw unreachableStore(this.#store.name, `it sent ${ContentLength} bytes of a range of ${to - from}`);
       }
-      yield* body instanceof RangeBody ? body.batches() : bodyBatches(body);
+      const uri = `s3://${this.#store.bucket}/${object.key}`;
+      yield* body instanceof RangeBody
+        ? body.copyTo(file.fd, from)
+        : writtenPieces(bodyBatches(body), { uri, from, to }, file);
     } catch (error) {
       throw this.#problem(error, object.key, signal);
     }
@@ -199,7 +205,6 @@ class S3Store implements ObjectStore {
   }
 
   close(): void {
-    this.#ranges.close();
     this.#client.destroy();
   }
 
@@ -207,6 +212,7 @@ class S3Store implements ObjectStore {
   #problem(error: unknown, key: string, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof OperationalError) return error;
+    if (error instanceof FileRefusal) return error.cause;
     const { name: sent = "error", $metadata } = error as {
       readonly name?: string;
       readonly $metadata?: { readonly httpStatusCode?: number };

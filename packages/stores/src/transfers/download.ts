@@ -8,7 +8,7 @@ import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperationalError } from "@headroom/platform";
-import { changedObject, unreachableStore } from "../objects/object-store.ts";
+import { unreachableStore } from "../objects/object-store.ts";
 import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
 import type { ArrivingDigests, ArrivingFile } from "./arriving-digests.ts";
 import type { FairTurns } from "./fair-turns.ts";
@@ -177,11 +177,8 @@ async function readOnce(
   const sinceMs = performance.now();
   let at = from;
   try {
-    for await (const pieces of store.read(object, { from, to }, signal)) {
-      const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    for await (const bytes of store.copy(object, { from, to }, file, signal)) {
       signal.throwIfAborted();
-      if (at + bytes > to) throw changedObject(uri);
-      await writeAll(file, pieces, at);
       at += bytes;
       onPosition(at);
       onBytes(bytes);
@@ -201,26 +198,6 @@ const isTooSlow = (bytes: number, heldMs: number): boolean =>
 
 const slowStore = (uri: string, rate: number): OperationalError =>
   new OperationalError("storeSlow", `${uri}: the store sends ${Math.round(rate)} bytes/s.`, { retryable: true });
-
-async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], from: number): Promise<void> {
-  let at = from;
-  for (let left = [...pieces]; left.length > 0;) {
-    const { bytesWritten } = await file.writev(left, at);
-    at += bytesWritten;
-    left = after(left, bytesWritten);
-  }
-}
-
-/** The pieces without their first bytes: a write may take fewer than it was given. */
-function after(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
-  let skip = bytes;
-  const left: Uint8Array[] = [];
-  for (const piece of pieces) {
-    if (skip < piece.length) left.push(piece.subarray(skip));
-    skip = Math.max(0, skip - piece.length);
-  }
-  return left;
-}
 
 /** Opened for each part: a directory can have more files than a process may open. An earlier process may have written parts. */
 async function openDraft(dir: string, file: FoundFile): Promise<FileHandle> {

@@ -1,5 +1,6 @@
 /** Stores that send slowly. The clock of requests is that of the test. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -31,13 +32,13 @@ class SlowStore {
     this.#pieceBytes = pieceBytes;
   }
 
-  async *read(_: StoredObject, { from, to }: ByteRange): AsyncGenerator<readonly Uint8Array[]> {
+  async *copy(_: StoredObject, { from, to }: ByteRange, file: FileHandle): AsyncGenerator<number> {
     this.requests += 1;
     this.started.resolve();
     for (let at = from; at < to; at += this.#pieceBytes) {
       vi.advanceTimersByTime(10_000);
       await Promise.resolve();
-      yield [Buffer.alloc(Math.min(this.#pieceBytes, to - at), 1)];
+      yield (await file.write(Buffer.alloc(Math.min(this.#pieceBytes, to - at), 1), 0, null, at)).bytesWritten;
     }
   }
 }
