@@ -24,6 +24,7 @@ import { checkOrderEvents } from "./capacity-order-checks.ts";
 import { checkEvictedAtSilent } from "./executor-checks.ts";
 import { checkProposalEvents } from "./proposal-checks.ts";
 import { checkPredictions } from "./prediction-checks.ts";
+import { checkPower } from "./power-checks.ts";
 import { checkRetries } from "./retry-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
@@ -54,6 +55,7 @@ export function checkBatch(
   checkDefragmentation(findings, state, batch);
   checkPredictions(findings, state, ready.events);
   checkRetries(findings, state, ready.events);
+  checkPower(findings, state, ready.events);
   checkOrderEvents(findings, state, ready.events);
   checkBurstEvents(findings, state, ready.events);
   checkProposalEvents(findings, state, ready.events);

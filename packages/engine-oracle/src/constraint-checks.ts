@@ -142,9 +142,11 @@ export function brokenConstraints(
   return broken;
 }
 
-/** Whether `couldHold` can judge the constraints. It cannot judge spreading combined with slices, or several sites. */
+/** Whether `couldHold` can judge the constraints. It cannot judge spreading combined with slices, several sites, or power caps. */
 export const canBeTold = ({ sites }: ReadonlyState, { fabric = {}, spread }: Constraints): boolean =>
-  (spread === undefined || (fabric.slices ?? []).length === 0) && (fabric.within !== undefined || sites.size <= 1);
+  ![...sites.values()].some(({ caps }) => caps !== undefined) &&
+  (spread === undefined || (fabric.slices ?? []).length === 0) &&
+  (fabric.within !== undefined || sites.size <= 1);
 
 /**
  * Whether free capacity could hold this number of workers under their constraints, or `null` if that cannot be judged.

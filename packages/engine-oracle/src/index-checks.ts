@@ -26,6 +26,7 @@ import {
   isUsable,
 } from "./recount.ts";
 import type { Held } from "./recount.ts";
+import { checkPowerMeters } from "./power-checks.ts";
 import { checkDecayedUsage } from "./decayed-usage-checks.ts";
 import { checkNodeIndexes } from "./removal-checks.ts";
 import {
@@ -50,6 +51,7 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkClasses(findings, world, nowMs);
   checkCompletions(findings, world);
   checkTimers(findings, world, nowMs);
+  checkPowerMeters(findings, world);
   checkDecayedUsage(findings, world);
   checkEndedKept(findings, world);
   checkEndpoints(findings, world);

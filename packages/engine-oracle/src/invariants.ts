@@ -83,6 +83,11 @@ function isTrue(
       return workload.spec.data?.rule === reason.rule && reason.placeableWorkers < reason.workers;
     case "workloadKind":
       return workload.spec.kind === reason.workloadKind && reason.placeableWorkers < reason.workers;
+    case "powerCap":
+      return (
+        (reason.neededWatts === null || reason.usedWatts + reason.neededWatts > reason.capWatts) &&
+        reason.placeableWorkers < reason.workers
+      );
     case "image":
       return workload.spec.image === reason.image && reason.placeableWorkers < reason.workers;
     case "transfers":

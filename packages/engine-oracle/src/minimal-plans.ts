@@ -53,6 +53,7 @@ function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
 function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, spread, gang }: WorkloadSpec): boolean {
   if (fabric !== undefined || spread !== undefined || gang.taskGroups !== undefined || state.calendar.size > 0)
     return false;
+  if ([...state.sites.values()].some(({ caps }) => caps !== undefined)) return false;
   // With borrowing, the fit also depends on the team shares.
   if (victims.some(({ ground }) => ground !== undefined)) return false;
   // If a victim belongs to the preemptor's team or to a team below it, Volcano's search may evict more than needed,

@@ -75,9 +75,10 @@ function checkStarts(
   );
 }
 
-function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]): boolean {
+function canBeTold({ policy, calendar, sites }: ReadonlyState, events: readonly Event[]): boolean {
   const { teams, phases } = rulesOf(policy);
   const isPlain = teams.reservedTopology === undefined && !phases.includes("rebalance") && calendar.size === 0;
+  if ([...sites.values()].some(({ caps }) => caps !== undefined)) return false;
   return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
 }
 

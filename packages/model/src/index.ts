@@ -41,6 +41,7 @@ export * from "./resources/gang.ts";
 export * from "./resources/ids.ts";
 export * from "./resources/mig.ts";
 export * from "./resources/node-resources.ts";
+export * from "./resources/power.ts";
 export * from "./resources/proposal.ts";
 export * from "./resources/pipeline.ts";
 export * from "./resources/schedule.ts";

@@ -31,9 +31,9 @@ const fleetLack = z
         description:
           "A worker needs more than any accepted node has, in accelerators, thousandths of a core, MiB of memory or Gbit/s.",
       }),
-    z.object({ of: z.enum(["nodeSelector", "spread", "fabric", "executor"]) }).meta({
+    z.object({ of: z.enum(["nodeSelector", "spread", "fabric", "executor", "power"]) }).meta({
       description:
-        "The placement constraint of this name cannot be met on the empty fleet; `executor`: no single executor has enough nodes for the gang.",
+        "The placement constraint of this name cannot be met on the empty fleet; `executor`: no single executor has enough nodes for the gang; `power`: caps on power or cooling.",
     }),
   ])
   .meta({ id: "FleetLack" });
@@ -159,6 +159,22 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Capacity is free, but not in pools that take this kind of workload." }),
+    z
+      .object({
+        kind: z.literal("powerCap"),
+        of: z.enum(["power", "cooling"]),
+        domain: z.string().meta({ description: "The domain with the cap, such as `rack r3`." }),
+        capWatts: count,
+        usedWatts: count.meta({ description: "Draw of the nodes of the domain and of all work placed there." }),
+        neededWatts: count.nullable().meta({
+          description:
+            "Draw of the workers that would be placed there without the cap; null: their pool does not state it.",
+        }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({ description: "Accelerators are free, but a domain has no power or cooling left for them." }),
     z
       .object({
         kind: z.literal("image"),

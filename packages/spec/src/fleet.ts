@@ -9,6 +9,7 @@ import * as notation from "./encoding/notation.ts";
 import { readName } from "./encoding/read-values.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
+import { capProblems, poolPower, powerCap } from "./power.ts";
 import { qualification } from "./qualification.ts";
 import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 import { dataRule, datasets, labels, readLabel } from "./workload/placement.ts";
@@ -87,6 +88,12 @@ const placeData = record(
   },
 );
 
+const powerCaps = listOf(powerCap, {
+  min: 1,
+  max: limits.POWER_CAPS_MAX,
+  error: (value) => `must be a list of 1 to ${limits.POWER_CAPS_MAX} caps, got ${shown(value)}`,
+});
+
 const siteFields = {
   name: required(notation.name(names.siteName), { description: "The name of the site, unique within the fleet." }),
   fabric: defaulted(fabricLevels, [], {
@@ -97,6 +104,12 @@ const siteFields = {
     otherwise: "none",
   }),
   data: optional(placeData, { description: "Data rules and data sets that apply to all its pools." }),
+  caps: optional(powerCaps, {
+    description:
+      "Caps on power and cooling. No work is placed where its accelerators would draw more than a domain has left.",
+    examples: [[{ of: "power", level: "rack", power: "40kW" }]],
+    otherwise: "none",
+  }),
 };
 
 /** Fields of a pool in both encodings. */
@@ -156,6 +169,11 @@ const poolFields = {
       otherwise: "all",
     },
   ),
+  power: optional(poolPower, {
+    description: "Power that its nodes draw, which counts against the caps of the site.",
+    examples: [{ accelerator: "700W", node: "1.8kW" }],
+    otherwise: "that of the catalogue",
+  }),
   labels: optional(labels, {
     description: "Labels of all its nodes, for selectors and spreading.",
     examples: [{ zone: "a" }],
@@ -298,6 +316,7 @@ export function fleetProblems({ sites: written }: WrittenFleet): FieldProblem[] 
     if (siteNames.has(each.name))
       problems.push({ path: [...at, "name"], message: `names the site ${each.name} twice` });
     siteNames.add(each.name);
+    for (const { path, message } of capProblems(each.caps)) problems.push({ path: [...at, "caps", ...path], message });
     for (const [poolIndex, one] of each.pools.entries()) {
       const path = [...at, "pools", poolIndex];
       if (poolNames.has(one.name))

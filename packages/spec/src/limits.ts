@@ -137,6 +137,8 @@ export const TYPICAL_DEMAND_MAX = 2_000;
 export const PRICE_MICRO_USD_MAX = 1_000_000_000_000;
 
 export const APPLY_SITES_MAX = 100;
+export const POWER_CAPS_MAX = 2_000;
+export const WATTS_MAX = 10_000_000_000;
 export const APPLY_POOLS_MAX = 1_000;
 export const APPLY_TEAMS_MAX = 10_000;
 export const APPLY_WORKLOADS_MAX = 2_000;

@@ -8,6 +8,7 @@ import type { Team as EngineTeam, WorkloadSpec as EngineSpec } from "@headroom/m
 import type { ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { ApplyRequest, CalendarEntry, Pool, ProblemError, TeamSpec, WorkloadSpec } from "@headroom/protocol";
+import { withCataloguePower } from "./catalogue-power.ts";
 import { calendarEntryResource, specResource, teamSpecResource } from "./wire-forms.ts";
 
 /** The catalogue of accelerator types: `@headroom/perf/accelerator-types`. */
@@ -15,6 +16,7 @@ export interface TypeCatalogue {
   canonicalType(name: string): string;
   familyNamed(name: string): string | undefined;
   familyOfType(name: string): string | undefined;
+  powerOfType(name: string): number | undefined;
   readonly acceleratorTypeNames: readonly string[];
 }
 
@@ -186,7 +188,8 @@ const NEAREST_MAX = 3;
 const quotaFields = ["limit", "userLimit", "guarantee", "lendingLimit", "borrowingLimit"] as const;
 type QuotaField = (typeof quotaFields)[number];
 
-type TypedState = FleetState & Pick<ReadonlyState, "workloads" | "teams" | "schedules" | "calendar" | "pipelines">;
+type TypedState = FleetState &
+  Pick<ReadonlyState, "sites" | "workloads" | "teams" | "schedules" | "calendar" | "pipelines">;
 
 /** The spec with the names that the fleet uses. Throws an error if no node has an accepted type. */
 export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogue: TypeCatalogue): WorkloadSpec {
@@ -208,7 +211,12 @@ export function documentsWithTypesOfFleet(
   catalogue: TypeCatalogue,
 ): ApplyRequest {
   const before = new AcceleratorNames(state, catalogue);
-  const pools = request.pools.map((pool) => before.pool(pool));
+  const pools = withCataloguePower(
+    state,
+    request.sites,
+    request.pools.map((pool) => before.pool(pool)),
+    catalogue,
+  );
   const names = new AcceleratorNames(state, catalogue, pools);
   const newest = newestNamed(state, request.workloads);
   const workloads = request.workloads.map((spec) => specAsRecorded(names, spec, newest.get(nameOf(spec))));

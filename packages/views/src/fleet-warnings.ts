@@ -12,7 +12,23 @@ type DeclaredFleet = Pick<ApplyDocuments, "sites" | "pools">;
 export const fleetWarnings = (state: FleetWarningState, declared: DeclaredFleet): ApplyWarning[] => [
   ...onlyHotSpares(state, declared),
   ...dataOnTheWrongSide(state, declared),
+  ...unknownDraw(state, declared),
 ];
+
+/** Pools at sites with caps that do not state what their accelerators draw. */
+function unknownDraw({ sites, pools }: FleetWarningState, declared: DeclaredFleet): ApplyWarning[] {
+  const capped = new Map([...sites.values(), ...declared.sites].map(({ name, caps }) => [name, caps !== undefined]));
+  const all = new Map([...pools.values(), ...declared.pools].map((pool) => [pool.name, pool]));
+  const touched = new Set([...declared.sites.map(({ name }) => name), ...declared.pools.map(({ site }) => site)]);
+  return [...all.values()].flatMap(({ name, site, acceleratorType, power }) => {
+    if (!touched.has(site) || capped.get(site) !== true) return [];
+    if (acceleratorType === "" || power?.acceleratorWatts !== undefined) return [];
+    return {
+      pool: name,
+      message: `Site ${site} has caps on power or cooling, but pool ${name} does not state what an accelerator draws, and the catalogue does not know ${acceleratorType}. No work with accelerators is placed on its nodes in capped domains: state power.accelerator of the pool, such as 700W.`,
+    };
+  });
+}
 
 function onlyHotSpares({ nodes }: FleetWarningState, { pools }: DeclaredFleet): ApplyWarning[] {
   return pools.flatMap(({ name: pool, hotSpares = 0 }) => {

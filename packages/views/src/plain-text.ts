@@ -162,3 +162,10 @@ export function metricText(value: number): string {
   if (magnitude === 0 || magnitude >= 0.001) return String(Number(value.toPrecision(4)));
   return value.toExponential(2);
 }
+
+/** Power such as `700 W`, `2.8 kW` or `1.25 MW`. */
+export function wattsText(watts: number): string {
+  if (Math.abs(watts) < 1_000) return `${watts} W`;
+  const [amount, unit] = Math.abs(watts) < 1_000_000 ? [watts / 1_000, "kW"] : [watts / 1_000_000, "MW"];
+  return `${Number(amount.toFixed(2))} ${unit}`;
+}

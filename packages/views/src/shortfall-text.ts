@@ -34,6 +34,8 @@ function lackText(spec: ShortfallSpec, lack: FleetLack): string {
     case "fabric":
     case "executor":
       return constraintText(spec, lack.of);
+    case "power":
+      return " within the power and cooling caps of the site";
     case "type":
     case "part":
     case "nodeSelector":

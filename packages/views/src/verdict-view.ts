@@ -29,7 +29,7 @@ import { withExpectedCapacity, withOrderedNodes } from "./expected-capacity.ts";
 import { predictionText } from "./prediction-text.ts";
 import { rolloutGoingText } from "./rollout-text.ts";
 import { groundText } from "./scale-text.ts";
-import { acceleratorNoun, durationText, grouped, plural, resourceForm } from "./plain-text.ts";
+import { acceleratorNoun, durationText, grouped, plural, resourceForm, wattsText } from "./plain-text.ts";
 import {
   acceleratorShortfallSentence,
   exceedsFleetSentence,
@@ -255,6 +255,19 @@ const workloadKindSentence = ({
     ? `Kind of workload: no pool takes ${workloadKind} workloads (\`kinds\` of the pools).`
     : `Kind of workload: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that take ${workloadKind} workloads (${pools.join(", ")}).`;
 
+function powerCapSentence({
+  of,
+  domain,
+  capWatts,
+  usedWatts,
+  neededWatts,
+}: EngineReason & { readonly kind: "powerCap" }): string {
+  if (neededWatts === null)
+    return `Power cap: ${domain} is capped, and the pool of its nodes does not state what an accelerator draws (\`power\` of the pool).`;
+  const word = of === "power" ? "Power" : "Cooling";
+  return `${word} cap: ${domain}: ${wattsText(usedWatts)} of ${wattsText(capWatts)} are used, ${wattsText(neededWatts)} are needed.`;
+}
+
 const imageSentence = ({
   image,
   pools,
@@ -279,12 +292,20 @@ function transfersSentence({
   return `${direction === "in" ? "Inputs" : "Uploads"}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that ${what} (${pools.join(", ")}).`;
 }
 
-const poolsSentence = (reason: EngineReason & { readonly kind: "workloadKind" | "image" | "transfers" }): string =>
-  reason.kind === "transfers"
-    ? transfersSentence(reason)
-    : reason.kind === "image"
-      ? imageSentence(reason)
-      : workloadKindSentence(reason);
+type ConstraintReason = EngineReason & { readonly kind: "workloadKind" | "image" | "transfers" | "powerCap" };
+
+function constraintSentence(reason: ConstraintReason): string {
+  switch (reason.kind) {
+    case "transfers":
+      return transfersSentence(reason);
+    case "image":
+      return imageSentence(reason);
+    case "powerCap":
+      return powerCapSentence(reason);
+    case "workloadKind":
+      return workloadKindSentence(reason);
+  }
+}
 
 function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
   const { state } = engine;
@@ -308,7 +329,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "workloadKind":
     case "image":
     case "transfers":
-      return poolsSentence(reason);
+    case "powerCap":
+      return constraintSentence(reason);
     case "teamLimit":
       return teamLimitSentence(reason);
     case "reservedTopology":

@@ -25,8 +25,9 @@ export const fleetEvents: Appliers<FleetEvent> = {
   siteDefined(world, { site }) {
     world.startWindow.lookAtMs = -1;
     world.state.sites.set(site.name, site);
-    // The fabric levels may have changed: rejected requests may fit now.
+    // The fabric levels or the caps may have changed: rejected requests may fit now.
     world.capacity.nodesChanged();
+    world.capacity.meterPower(world.state);
   },
   executorRegistered(world, { executor }) {
     const { state, queue, capacity } = world;
@@ -141,7 +142,8 @@ const mayFitNow = (known: Pool, pool: Pool): boolean =>
   known.site !== pool.site ||
   known.hotSpares !== pool.hotSpares ||
   canonicalJson(known.data) !== canonicalJson(pool.data) ||
-  canonicalJson(known.kinds) !== canonicalJson(pool.kinds);
+  canonicalJson(known.kinds) !== canonicalJson(pool.kinds) ||
+  canonicalJson(known.power) !== canonicalJson(pool.power);
 
 /** Records about the health of the fleet: no decision reads them. */
 export const incidentEvents: Appliers<IncidentEvent> = { incidentAnnotated() {}, faultsReported() {} };

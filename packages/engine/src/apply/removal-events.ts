@@ -59,6 +59,7 @@ export const removalEvents: Appliers<RemovalEvent> = {
     world.state.sites.delete(site);
     world.state.siteRemovals.delete(site);
     world.capacity.nodesChanged();
+    world.capacity.meterPower(world.state);
   },
 };
 

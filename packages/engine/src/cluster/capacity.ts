@@ -7,6 +7,7 @@ import { shapeOf, compareText, InvariantError, invariant, NodeSet } from "@headr
 import type { AcceleratorSet, Node, AttemptId, NodeId, GangSpec, WorkerAllocation } from "@headroom/model";
 import { Marks } from "./marks.ts";
 import type { Booked } from "./marks.ts";
+import { PowerMeters, hasPowerCaps } from "./power-meters.ts";
 import { NodeSlot } from "./node-slot.ts";
 import type { Layer } from "./node-slot.ts";
 
@@ -142,6 +143,9 @@ export class Capacity {
   /** Called for every change of a node's free capacity; used by node scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
 
+  /** The draw of domains with a cap; `null`: no site has caps. */
+  power: PowerMeters | null = null;
+
   /** Grows whenever a node joins, changes or leaves, because positions in the fabric may have changed. */
   nodesEpoch = 0;
 
@@ -155,6 +159,21 @@ export class Capacity {
     if (slot === undefined) throw new InvariantError(`no node ${id}`);
     this.#lastSlot = slot;
     return slot;
+  }
+
+  /** All nodes, in the order of joining. */
+  get slots(): Iterable<NodeSlot> {
+    return this.#slots.values();
+  }
+
+  /** Reads the caps of the sites again. The epoch of the nodes must change too. */
+  meterPower(fleet: ConstructorParameters<typeof PowerMeters>[0]): void {
+    this.power = hasPowerCaps(fleet) ? new PowerMeters(fleet, this) : null;
+  }
+
+  /** Whether the domains of the node draw no more than their caps with these booked accelerators. */
+  hasPower(slot: NodeSlot, accelerators: AcceleratorSet, layer: Layer): boolean {
+    return this.power === null || accelerators === "" || this.power.isWithin(slot, layer);
   }
 
   type(name: string): TypeCapacity | undefined {
@@ -407,6 +426,7 @@ export class Capacity {
     else if (layer === "terminating") slot.leave(worker, shape, sign);
     else slot.nomination(worker, shape, sign);
     if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, layer, sign);
+    if (this.power !== null) this.power.book(layer, slot, shape, sign);
     this.#typeOf(slot).refile(slot, freeCount, releasingCount);
     this.watch?.(slot);
     return slot;

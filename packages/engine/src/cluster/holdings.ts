@@ -126,7 +126,7 @@ export function canKeepNomination({ capacity, state }: World, { workers }: Nomin
     const slot = capacity.slot(node);
     const known = state.nodes.get(node);
     invariant(known !== undefined, `no node ${node}`);
-    return slot.usable && slot.canKeep(accelerators);
+    return slot.usable && slot.canKeep(accelerators) && capacity.hasPower(slot, accelerators, "idle");
   });
 }
 

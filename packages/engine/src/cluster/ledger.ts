@@ -129,12 +129,18 @@ export function haveRoomTogether(
   { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
 ): boolean {
   capacity.nomination(gang, workers, 1);
-  const fits = workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators, layer));
+  const fits = canKeepAll(capacity, workers, layer);
   capacity.nomination(gang, workers, -1);
   return fits;
 }
 
 /** Whether all of these workers could be bound now, without waiting for terminating work. */
 export function isIdle({ capacity }: World, workers: readonly WorkerAllocation[]): boolean {
-  return workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators));
+  return canKeepAll(capacity, workers, "idle");
 }
+
+const canKeepAll = (capacity: World["capacity"], workers: readonly WorkerAllocation[], layer: Layer): boolean =>
+  workers.every(({ node, accelerators }) => {
+    const slot = capacity.slot(node);
+    return slot.canKeep(accelerators, layer) && capacity.hasPower(slot, accelerators, layer);
+  });

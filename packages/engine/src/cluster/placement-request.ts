@@ -71,7 +71,7 @@ export class PlacementRequest {
   /** Other workers of the same gang, whose places are chosen in the same plan. */
   readonly beside: readonly WorkerAllocation[];
   /** The filter that is ignored, to find out whether it blocks the request. */
-  readonly ignores: "antiAffinity" | "executor" | "workloadKind" | null;
+  readonly ignores: "antiAffinity" | "executor" | "workloadKind" | "power" | null;
 
   private constructor(base: RequestFields, changes: Partial<RequestFields> = {}) {
     const fields = { ...base, ...changes };

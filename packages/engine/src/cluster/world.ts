@@ -178,6 +178,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     teamUse.setFamily(node.acceleratorType, node.acceleratorFamily);
     if (node.removal !== undefined) world.removing.add(node.id);
   }
+  capacity.meterPower(state);
   for (const attempt of state.attempts.values()) fileAttempt(world, attempt);
   // A node that waits for its provisioner holds no work.
   for (const id of world.removing) if (state.nodes.get(id)?.removal?.awaits === undefined) world.requeueing.add(id);

@@ -94,7 +94,7 @@ function documentChanges(
     ...sites.map((site) =>
       change("site", site, staying(state.siteRemovals, state.sites, site.name), (batch, actor) => {
         keepSite(batch, site.name, actor);
-        batch.emit({ kind: "siteDefined", version: 1, atMs: batch.nowMs, site, actor });
+        batch.emit({ kind: "siteDefined", version: 2, atMs: batch.nowMs, site, actor });
       }),
     ),
     ...pools.map((pool) =>

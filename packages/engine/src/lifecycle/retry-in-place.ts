@@ -47,9 +47,10 @@ function mayStay(world: World, { workload, attempt, retryAtMs }: RetryInPlace): 
   const { capacity, queue } = world;
   const { spec } = workload;
   if (workload.stopRequested || isAtTaskLimit(workload) || isWaitingForTime(workload, retryAtMs)) return false;
-  const staysOn = ({ node }: Attempt["workers"][number]): boolean => {
+  const staysOn = ({ node, accelerators }: Attempt["workers"][number]): boolean => {
     const slot = capacity.slot(node);
-    return slot.usable && takesKind(world, spec.kind, slot.node) && admitsNode(world, spec, node);
+    const isOpen = slot.usable && capacity.hasPower(slot, accelerators, "idle");
+    return isOpen && takesKind(world, spec.kind, slot.node) && admitsNode(world, spec, node);
   };
   if (!attempt.workers.every(staysOn)) return false;
   const { request } = queue.classOf(workload);

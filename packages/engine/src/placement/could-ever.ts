@@ -20,7 +20,7 @@ import { choicesOfHotSpares } from "./place-on-hot-spares.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { acceptableTypes, amountAsked, isInGroups, quotaExceededAlone, quotaReached } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
-import { domainBudget, withinBudget } from "./place-constrained.ts";
+import { domainBudget, isLimited, withinBudget } from "./place-constrained.ts";
 import type { Candidate } from "./place-constrained.ts";
 
 interface FleetFit {
@@ -150,19 +150,20 @@ const fitsOnType = (world: World, request: PlacementRequest, type: TypeCapacity)
   withinOneExecutor(world, request).some((one) => fitsOnAccepted(world, one, type));
 
 function fitsOnAccepted(world: World, request: PlacementRequest, { slots }: TypeCapacity): boolean {
-  const { fabric, spread } = request.spec;
+  const { fabric } = request.spec;
+  const limits = isLimited(world, request);
   const accepts = acceptedBy(world, request);
   const candidates = slots
     .filter((slot) => slot.usable && accepts(slot))
     .map((slot): Candidate => ({ slot, fits: Math.min(request.workers, emptyNodeWorkers(slot, request.gang)) }))
     .filter(({ fits }) => fits > 0);
   if (fabric?.slices !== undefined)
-    return fewestDomains(world, request, withinBudget(world, request, candidates)) !== null;
+    return fewestDomains(world, request, withinBudget(world, request, { candidates, layer: "empty" })) !== null;
   for (const choice of fabricChoices(world, request, candidates)) {
-    const budget = domainBudget(world, request);
+    const budget = domainBudget(world, request, "empty");
     let room = 0;
     for (const { slot, fits } of choice) {
-      const most = spread === undefined ? fits : Math.min(fits, budget.left(slot));
+      const most = limits ? Math.min(fits, budget.left(slot)) : fits;
       budget.take(slot, most);
       room += most;
     }

@@ -27,6 +27,7 @@ function emptyCapacity(world: World): Capacity {
     capacity.join(node, world.capacity.slot(node.id).isOpened);
   // The copy has the same nodes as the fleet, so caches of fabric positions are valid for both.
   capacity.nodesEpoch = nodesEpoch;
+  capacity.meterPower(world.state);
   world.scratch.set(emptiedCapacity, { fleetEpoch, capacity });
   return capacity;
 }

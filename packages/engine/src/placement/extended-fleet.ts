@@ -145,6 +145,7 @@ function bookedCapacity(world: World, nodes: ReadonlyMap<NodeId, Node>): Capacit
   const { state } = world;
   const capacity = new Capacity();
   for (const node of nodes.values()) capacity.join(node);
+  capacity.meterPower(state);
   for (const attempt of state.attempts.values()) {
     const { gang } = workloadOf(world, attempt.workloadId).spec;
     if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);

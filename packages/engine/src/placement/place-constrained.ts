@@ -20,6 +20,8 @@ import { domainOf, fabricChoices } from "./fabric-choice.ts";
 import { growingAttempt } from "../cluster/request.ts";
 import { scoresOf } from "./score/score-index.ts";
 import { placementStrategy } from "./strategy.ts";
+import { PowerBudget, metersFor } from "./power-budget.ts";
+import type { PowerLayer } from "../cluster/power-meters.ts";
 
 /** A node that could take workers of the request, and their maximum number. */
 export interface Candidate {
@@ -50,14 +52,14 @@ function placeNear(world: World, request: PlacementRequest, where: Where): reado
   // the requested number.
   const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
   const candidates = candidatesOn(world, request, where, most);
-  const spreadOver = (): DomainBudget => domainBudget(world, request);
+  const spreadOver = (): DomainBudget => domainBudget(world, request, layer);
   const strategy = placementStrategy(world, request);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
     strategy === null
       ? assign(world, request, chosen, layer)
       : strategy.place(world, request, { ...where, candidates: chosen, spreadOver });
   if (byDomains) {
-    const chosen = fewestDomains(world, request, withinBudget(world, request, candidates));
+    const chosen = fewestDomains(world, request, withinBudget(world, request, { candidates, layer }));
     const workers = chosen === null ? null : placeOn(chosen);
     return workers === null ? null : ranked(world, request, workers);
   }
@@ -120,11 +122,14 @@ function choosesDomains({ rules }: World, { spec: { fabric, spread } }: Placemen
 function candidatesOn(world: World, request: PlacementRequest, { type, layer }: Where, most: number): Candidate[] {
   const { gang } = request;
   const passes = nodeCheck(world, request, { layer });
+  const meters = metersFor(world, request);
+  const power = meters === null ? null : new PowerBudget(meters, gang, layer);
   const candidates: Candidate[] = [];
   for (const slot of type.roomy(needsPart(gang) ? 0 : gang.accelerators, layer)) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.releasingCount);
     if ((!needsPart(gang) && whole < gang.accelerators) || !slot.usable || !passes(slot)) continue;
-    const fits = slot.workersThatFit(gang, most, layer);
+    const room = slot.workersThatFit(gang, most, layer);
+    const fits = power === null ? room : Math.min(room, power.left(slot));
     if (fits > 0) candidates.push({ slot, fits });
   }
   return candidates;
@@ -140,7 +145,7 @@ function assign(
   const { workers: count } = request;
   const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
   if (room < count) return null;
-  const spread = domainBudget(world, request);
+  const spread = domainBudget(world, request, layer);
   const workers: WorkerAllocation[] = [];
   for (const { slot, fits } of nodeOrder(world, request, { candidates, layer })) {
     const most = Math.min(fits, count - workers.length, spread.left(slot));
@@ -197,15 +202,15 @@ export interface DomainBudget {
 
 /**
  * Limits the number of workers on each candidate, so that any choice among the candidates satisfies the maximum per
- * label value. Candidates with more capacity get their workers first.
+ * label value and the power caps. Candidates with more capacity get their workers first.
  */
 export function withinBudget(
   world: World,
   request: PlacementRequest,
-  candidates: readonly Candidate[],
+  { candidates, layer }: { readonly candidates: readonly Candidate[]; readonly layer: PowerLayer },
 ): readonly Candidate[] {
-  if (request.spec.spread === undefined) return candidates;
-  const budget = domainBudget(world, request);
+  if (!isLimited(world, request)) return candidates;
+  const budget = domainBudget(world, request, layer);
   return candidates
     .toSorted((left, right) => right.fits - left.fits || left.slot.position - right.slot.position)
     .flatMap(({ slot, fits }) => {
@@ -215,10 +220,31 @@ export function withinBudget(
     });
 }
 
-/** Counts how many further workers of the gang each value of the spreading label admits. */
-export function domainBudget(world: World, request: PlacementRequest): DomainBudget {
+/** Whether label values or power caps limit the workers of the request on several nodes together. */
+export const isLimited = (world: World, request: PlacementRequest): boolean =>
+  request.spec.spread !== undefined || metersFor(world, request) !== null;
+
+const UNLIMITED: DomainBudget = { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
+
+/** Counts how many further workers of the gang each value of the spreading label and each power cap admits. */
+export function domainBudget(world: World, request: PlacementRequest, layer: PowerLayer): DomainBudget {
+  const meters = metersFor(world, request);
+  const spread = spreadBudget(world, request);
+  if (meters === null) return spread;
+  const power = new PowerBudget(meters, request.gang, layer);
+  if (spread === UNLIMITED) return power;
+  return {
+    left: (slot) => Math.min(spread.left(slot), power.left(slot)),
+    take: (slot, count) => {
+      spread.take(slot, count);
+      power.take(slot, count);
+    },
+  };
+}
+
+function spreadBudget(world: World, request: PlacementRequest): DomainBudget {
   const { spread } = request.spec;
-  if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
+  if (spread === undefined) return UNLIMITED;
   const used = new Map<string, number>();
   const valueOf = ({ node }: NodeSlot): string => node.labels?.[spread.topologyKey] ?? node.id;
   const take = (slot: NodeSlot, count: number): void =>

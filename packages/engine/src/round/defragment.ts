@@ -16,6 +16,7 @@ import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlan } from "../preemption/verify.ts";
 import { nodeCheck } from "../placement/filters/filters.ts";
+import { domainBudget } from "../placement/place-constrained.ts";
 import { dataPlaces } from "../placement/filters/data-places.ts";
 import { recordVictims } from "../preemption/execute.ts";
 import { evictionCost } from "../preemption/cost.ts";
@@ -168,8 +169,12 @@ function migrationOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[])
   const accelerators = gang.accelerators * count;
   const from = world.capacity.slot((attempt.workers[0] as WorkerAllocation).node);
   const left = roomOf(from) + accelerators;
+  const power = domainBudget(world, bucket.request, "idle");
+  // The move gives the draw of the present node back to its domains.
+  power.take(from, -count);
   for (const slot of slots) {
     if (roomOf(slot) >= left) return null;
+    if (power.left(slot) < count) continue;
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
     // The destination must hold as many of the work's data inputs as the present node.
     if (data.held(slot) < data.held(from) || !passes(slot)) continue;

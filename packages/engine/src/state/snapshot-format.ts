@@ -13,6 +13,12 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Caps on power and cooling, and the draw of pools.
+  {
+    format: 32,
+    isIn: ({ sites, pools }) =>
+      some(sites, ({ caps }) => caps !== undefined) || some(pools, ({ power }) => power !== undefined),
+  },
   // Budgets of endpoints, and changes with such a ground.
   {
     format: 31,

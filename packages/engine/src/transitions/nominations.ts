@@ -41,6 +41,7 @@ function whyWithdrawn(world: World, nomination: Nomination): string | null {
     return "the budget of its team is used up";
   if (runsIntoWindow(world, nomination)) return "it would run into a window of the calendar";
   if (!isStillThere(world, nomination)) return "a node of the promised place is no longer usable";
+  if (!hasPowerOnceFreed(world, nomination)) return "a domain of the promised place has no power left";
   return isAdmitted(world, nomination) ? null : "its data may not be worked on there any more";
 }
 
@@ -58,6 +59,11 @@ function runsIntoWindow(world: World, { workloadId, workers }: Nomination): bool
   const isOpen = nodeCheck(world, request, { bases: ["calendar"] });
   return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
+
+/** Returns whether the power caps admit the nominated workers when terminating work has ended. A cap may have been lowered since. */
+const hasPowerOnceFreed = ({ capacity }: World, { workers }: Nomination): boolean =>
+  capacity.power === null ||
+  workers.every(({ node, accelerators }) => capacity.hasPower(capacity.slot(node), accelerators, "releasing"));
 
 /** Returns whether all work has ended that anti-affinity forbids near the nominated workers. */
 function isFreeOfConflicts(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {

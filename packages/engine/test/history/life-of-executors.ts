@@ -1,6 +1,6 @@
 /** Part of the recorded journal: executors that are declared, fall silent, are given up and removed. */
-import { nodeId, poolName, teamName, workloadId } from "@headroom/model";
-import type { Command, ImportedHistory, Pool } from "@headroom/model";
+import { nodeId, poolName, siteName, teamName, workloadId } from "@headroom/model";
+import type { Command, ImportedHistory, Pool, Site } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site } from "../lab/make.ts";
 import { submit } from "./life-lines.ts";
@@ -10,12 +10,25 @@ type Change = (Command & { readonly kind: "setExecutor" })["change"];
 const set = (executor: string, change: Change): Command => command({ kind: "setExecutor", executor, change });
 const poolOf = (type: string, executor: string): Pool => ({ ...pool(type), executor });
 
+const power = { acceleratorWatts: 70, nodeWatts: 400 };
+const capped: Site = {
+  ...site,
+  name: siteName("hall"),
+  caps: [
+    { of: "power", level: "rack", watts: 40_000 },
+    { of: "cooling", level: "rack", domain: "r7", watts: 30_000 },
+  ],
+};
+
 /** One executor is declared and silent while its work runs, one is only followed and has foreign work. */
 export function beginSilence(drive: Drive): void {
   drive.receive(
     set("hpc", { kind: "declare", mode: "run" }),
     set("lab", { kind: "declare", mode: "follow" }),
-    applied({ sites: [site], pools: [{ ...poolOf("T4", "hpc"), kinds: ["train", "batch"] }, poolOf("P4", "lab")] }),
+    applied({
+      sites: [site, capped],
+      pools: [{ ...poolOf("T4", "hpc"), site: capped.name, kinds: ["train", "batch"], power }, poolOf("P4", "lab")],
+    }),
     { kind: "executorReachable", executor: "hpc" },
     { kind: "executorReachable", executor: "lab" },
     { kind: "nodeSeen", node: node("n91", "T4") },

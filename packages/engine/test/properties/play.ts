@@ -27,6 +27,18 @@ function withKinds(pick: number): Pick<Pool, "kinds"> {
   return { kinds: pick % 2 === 0 ? ["train"] : ["batch", "serve"] };
 }
 
+/** The draw of a pool's nodes. One type does not state it. */
+const withPower = (type: (typeof types)[number]): Pick<Pool, "power"> =>
+  type === types.at(-1) ? {} : { power: { acceleratorWatts: 100, nodeWatts: 40 } };
+
+/** Caps of the site, most of them too small for all accelerators below them. */
+function withCaps(pick: number): Pick<Site, "caps"> {
+  if (pick % 4 === 0) return {};
+  const level = ["leaf", "spine", "site"][pick % 3] ?? "leaf";
+  const all = { of: "power", level, watts: 250 + (pick % 7) * 230 } as const;
+  return { caps: pick % 2 === 0 ? [all] : [all, { of: "cooling", level: "leaf", watts: 300 + (pick % 5) * 200 }] };
+}
+
 /** Hot spares of a pool; no field if it keeps none. */
 const withHotSpares = (hotSpares = 0): { readonly hotSpares?: number } => (hotSpares === 0 ? {} : { hotSpares });
 
@@ -43,6 +55,7 @@ export class Story {
       ...withHotSpares(hotSpares[index]),
       ...withMig(type, isDivided),
       ...withMemory(type),
+      ...withPower(type),
     }));
     return [
       this.#command({ kind: "apply", sites: [{ ...site, ...withData(data.at(-1)) }], pools, teams, workloads: [] }),
@@ -99,7 +112,7 @@ export class Story {
         const type = types[move.pick % (types.length + 1)];
         const places =
           type === undefined
-            ? { sites: [{ ...site, ...withData(move.data) }], pools: [] }
+            ? { sites: [{ ...site, ...withData(move.data), ...withCaps(move.pick) }], pools: [] }
             : {
                 sites: [],
                 pools: [
@@ -109,6 +122,7 @@ export class Story {
                     ...withMig(type, move.pick % 3 > 0),
                     ...withMemory(type),
                     ...withKinds(move.pick),
+                    ...withPower(type),
                   },
                 ],
               };
@@ -124,7 +138,13 @@ export class Story {
         ];
       }
       case "hotSpares": {
-        const pools = [{ ...pool(types[move.pick % types.length] ?? ""), ...withHotSpares(move.hotSpares) }];
+        const pools = [
+          {
+            ...pool(types[move.pick % types.length] ?? ""),
+            ...withHotSpares(move.hotSpares),
+            ...withPower(types[move.pick % types.length] ?? ""),
+          },
+        ];
         return [this.#command({ kind: "apply", sites: [], pools, teams: [], workloads: [] })];
       }
       case "tariff": {

@@ -37,7 +37,7 @@ import { provenPoolOf, qualifyOf } from "./qualification-words.ts";
 import { datesText, pipelineVerbs, runText } from "./pipeline-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
-import { kindsOf, migOf, placeOf, policyOf } from "./wishes.ts";
+import { capsOf, drawOf, kindsOf, migOf, placeOf, policyOf } from "./wishes.ts";
 import {
   fromDueOf,
   specOf,
@@ -255,11 +255,20 @@ export class Stage {
     schedule: (rest) => [applied({ schedules: [this.#schedule(rest)] })],
     unschedule: (rest) => [command({ kind: "removeSchedule", name: rest })],
     unplan: (rest) => [command({ kind: "removeCalendarEntry", name: rest })],
-    site: (rest) => [applied({ sites: [{ ...site, ...placeOf(wordsOf(rest).fields) }] })],
+    site: (rest) => [
+      applied({ sites: [{ ...site, ...placeOf(wordsOf(rest).fields), ...capsOf(wordsOf(rest).fields) }] }),
+    ],
     pool: (rest) => {
       const { plain, fields } = wordsOf(rest);
-      const said = { ...placeOf(fields), ...hotSparesOf(fields), ...migOf(fields), ...kindsOf(fields) };
-      return [applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), ...said }] })];
+      const said = {
+        ...placeOf(fields),
+        ...hotSparesOf(fields),
+        ...migOf(fields),
+        ...kindsOf(fields),
+        ...drawOf(fields),
+      };
+      const here = this.#drive.engine.state.sites.get(site.name) ?? site;
+      return [applied({ sites: [here], pools: [{ ...pool(plain[0] ?? ""), ...said }] })];
     },
     price: (rest) => {
       const [type = "", usd] = rest.split(/\s+/);

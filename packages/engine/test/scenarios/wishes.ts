@@ -17,6 +17,8 @@ import type {
   Team,
   WorkloadSpec,
   Pool,
+  PowerCap,
+  Site,
 } from "@headroom/model";
 import { countsByType, durationMs } from "./words.ts";
 import type { Words } from "./words.ts";
@@ -116,6 +118,31 @@ export const migOf = (fields: Fields): { readonly mig?: MigDevice } =>
 /** `kinds=batch,train`: the kinds of workload that a pool takes. */
 export const kindsOf = (fields: Fields): Pick<Pool, "kinds"> =>
   fields.has("kinds") ? { kinds: (fields.get("kinds") ?? "").split(",") as NonNullable<Pool["kinds"]> } : {};
+
+/** Reads `caps=rack:4000,rack/r3:3000,leaf:9000:cooling`: caps in watts, of every domain of a level or of one. */
+export function capsOf(fields: Fields): Pick<Site, "caps"> {
+  const text = fields.get("caps");
+  if (text === undefined || text === "none") return {};
+  const caps = text.split(",").map((each): PowerCap => {
+    const [where = "", watts = "", of = "power"] = each.split(":");
+    const [level = "", ...domain] = where.split("/");
+    const named = domain.length === 0 ? {} : { domain: domain.join("/") };
+    return { of: of as PowerCap["of"], level, ...named, watts: Number(watts) };
+  });
+  return { caps };
+}
+
+/** Reads `draw=700 nodeDraw=1000` of a pool, in watts. */
+export function drawOf(fields: Fields): Pick<Pool, "power"> {
+  const [accelerator, node] = [fields.get("draw"), fields.get("nodeDraw")];
+  if (accelerator === undefined && node === undefined) return {};
+  return {
+    power: {
+      ...(accelerator === undefined ? {} : { acceleratorWatts: Number(accelerator) }),
+      ...(node === undefined ? {} : { nodeWatts: Number(node) }),
+    },
+  };
+}
 
 /** Reads `rules=restricted holds=s3://a` of a pool or site. */
 export function placeOf(fields: Fields): { readonly data?: DataPlace } {

@@ -42,7 +42,7 @@ export class PlantedFleet {
   constructor(nodeCount: number) {
     this.nodes = Array.from({ length: nodeCount }, (_, at) => plantedNode(at));
     const site = { name: siteName("dc"), fabricLevels: LEVELS };
-    this.apply({ kind: "siteDefined", version: 1, atMs: 0, site });
+    this.apply({ kind: "siteDefined", version: 2, atMs: 0, site });
     const pool = { name: poolName("h100"), site: site.name, executor: "hpc", acceleratorType: "H100" };
     this.apply({ kind: "poolDefined", version: 3, atMs: 0, pool: { ...pool, priceMicroUsdPerHour: 0 } });
     for (const node of this.nodes) this.apply({ kind: "nodeJoined", version: 2, atMs: 0, node });

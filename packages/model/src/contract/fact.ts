@@ -5,6 +5,7 @@
  * reads all versions from 1 on.
  */
 const CHANGED_VERSIONS = {
+  siteDefined: 2,
   poolDefined: 3,
   nodeJoined: 2,
   nodeChanged: 2,

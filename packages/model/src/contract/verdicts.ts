@@ -5,6 +5,7 @@
  */
 import type { NodeResourceName } from "../resources/node-resources.ts";
 import type { NodeId, WorkloadId } from "../resources/ids.ts";
+import type { PowerCap } from "../resources/power.ts";
 import type { WorkloadKindName } from "../resources/workload-kind.ts";
 import type { Prediction } from "../resources/attempt.ts";
 import type { EventKind } from "./events.ts";
@@ -24,7 +25,7 @@ export type FleetLack =
       readonly perWorker: number;
       readonly perNodeMax: number;
     }
-  | { readonly of: "nodeSelector" | "spread" | "fabric" | "executor" };
+  | { readonly of: "nodeSelector" | "spread" | "fabric" | "executor" | "power" };
 
 /**
  * Free accelerators on accepted nodes that calendar windows close to the work: nodes under maintenance, nodes reserved
@@ -125,6 +126,21 @@ export type BlockedReason =
       readonly kind: "workloadKind";
       readonly workloadKind: WorkloadKindName;
       readonly pools: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
+  /**
+   * Accelerators are free, but a domain has no power or cooling left for them. `usedWatts`: the draw of its nodes and of all work that
+   * is placed there. `neededWatts`: the draw of the workers that would be placed in the domain without the cap; `null`: the pool of
+   * the nodes does not state what its accelerators draw.
+   */
+  | {
+      readonly kind: "powerCap";
+      readonly of: PowerCap["of"];
+      readonly domain: string;
+      readonly capWatts: number;
+      readonly usedWatts: number;
+      readonly neededWatts: number | null;
       readonly workers: number;
       readonly placeableWorkers: number;
     }

@@ -8,6 +8,7 @@ import type { DataPlace } from "./data.ts";
 import type { ForeignUse } from "./foreign-use.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
 import type { MigDevice } from "./mig.ts";
+import type { PoolPower, PowerCap } from "./power.ts";
 import type { WorkloadKindName } from "./workload-kind.ts";
 import type { NodeQualification, QualificationRule } from "./qualification.ts";
 
@@ -49,6 +50,8 @@ export interface Site {
   readonly fabricLevels: readonly string[];
   /** Data rules that the site admits, and data stored at the site. A pool may state its own. */
   readonly data?: DataPlace;
+  /** Caps on power and cooling of its racks, feeds, cooling units and other domains. Absent: none. */
+  readonly caps?: readonly PowerCap[];
 }
 
 export interface Pool {
@@ -82,6 +85,8 @@ export interface Pool {
   readonly qualification?: QualificationRule;
   /** Kinds of workload that its nodes take. Absent: all. */
   readonly kinds?: readonly WorkloadKindName[];
+  /** Power that its nodes draw, which counts against the caps of the site. Absent: unknown. */
+  readonly power?: PoolPower;
 }
 
 export interface NodeSpec {

@@ -56,6 +56,20 @@ export function familyOfType(name: string): string | undefined {
   return acceleratorFamilies.find((family) => type.startsWith(`${family.toLowerCase()}-`));
 }
 
+/**
+ * The power limit of a type in watts, given by any of its names. A family has that of its type with the highest limit. `undefined`: the
+ * catalogue has none.
+ */
+export function powerOfType(name: string): number | undefined {
+  const entry = entryNamed(name);
+  if (entry?.powerWatts !== undefined) return entry.powerWatts;
+  const family = familyNamed(name);
+  const limits = accelerators.flatMap((each) =>
+    family !== undefined && familyOfType(each.name) === family ? (each.powerWatts ?? []) : [],
+  );
+  return limits.length === 0 ? undefined : Math.max(...limits);
+}
+
 /** All names of types and families in the catalogue, each once. */
 export const acceleratorTypeNames: readonly string[] = [
   ...new Set([...acceleratorFamilies, ...accelerators.map(({ name }) => name)]),

@@ -160,6 +160,17 @@ export const energyPrice: ScalarNotation<z.ZodInt> = scalar({
   write: quantities.writeEnergyPrice,
 });
 
+/** Electric power from `min` watts on. */
+export const watts = (min: number, max: number): ScalarNotation<z.ZodInt> =>
+  scalar({
+    wire: limits.integer(min, max),
+    unit: "Watts.",
+    kind: "power",
+    editor: { type: "string", pattern: quantities.wattsPattern },
+    read: (value) => quantities.readWatts(value, { min, max }),
+    write: quantities.writeWatts,
+  });
+
 export const carbon: ScalarNotation<z.ZodInt> = scalar({
   wire: limits.integer(0, limits.GRAMS_PER_KWH_MAX),
   unit: "Grams of carbon dioxide for a kilowatt-hour.",

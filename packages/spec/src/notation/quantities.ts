@@ -210,6 +210,34 @@ export function readCarbon(value: unknown, range: Range): Reading<number> {
 
 export const writeCarbon = (gramsPerKwh: number): string => `${gramsPerKwh} g/kWh`;
 
+const wattsHelp = "write power like 700W, 40kW or 1.2MW";
+export const wattsPattern = "^\\d+(\\.\\d+)? ?(W|kW|MW)$";
+const wattUnits = [
+  { name: "MW", watts: 1_000_000n },
+  { name: "kW", watts: 1_000n },
+  { name: "W", watts: 1n },
+] as const;
+
+/** Reads power such as `40kW` as watts. */
+export function readWatts(value: unknown, range: Range): Reading<number> {
+  const found = typeof value === "string" ? /^(\S+?)\s?([kM]?W)$/.exec(value.trim()) : null;
+  const unit = wattUnits.find(({ name }) => name === found?.[2]);
+  if (found === null || unit === undefined) return refuse(`${wattsHelp}, got ${shown(value)}`);
+  const amount = scaled(found[1] ?? "", unit.watts);
+  if (amount === undefined) {
+    const isDecimal = decimalPattern.test(found[1] ?? "");
+    return refuse(`${isDecimal ? "must be a whole number of watts" : wattsHelp}, got ${shown(value)}`);
+  }
+  const reading = within(amount, range, writeWatts);
+  return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
+}
+
+/** Writes watts in the largest unit that needs no more than three decimals. */
+export function writeWatts(watts: number): string {
+  const unit = wattUnits.find((each) => watts >= Number(each.watts) && (BigInt(watts) * 1000n) % each.watts === 0n);
+  return unit === undefined ? `${watts}W` : `${watts / Number(unit.watts)}${unit.name}`;
+}
+
 interface MicroUsd {
   readonly range: Range;
   readonly help: string;

@@ -5,5 +5,6 @@ export const ownNames: TypeCatalogue = {
   canonicalType: (name) => name,
   familyNamed: () => undefined,
   familyOfType: () => undefined,
+  powerOfType: () => undefined,
   acceleratorTypeNames: [],
 };

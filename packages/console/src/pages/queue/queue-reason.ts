@@ -63,6 +63,7 @@ function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet
     case "spread":
     case "fabric":
     case "executor":
+    case "power":
       return workers;
     case "accelerators":
     case "nodeSelector":
@@ -99,6 +100,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Data rule", ...only(reason.rule) };
     case "workloadKind":
       return { word: "Kind of workload", ...only(reason.workloadKind) };
+    case "powerCap":
+      return { word: reason.of === "power" ? "Power cap" : "Cooling cap", ...only(reason.domain) };
     case "image":
       return { word: "Image", ...only(reason.image) };
     case "transfers":

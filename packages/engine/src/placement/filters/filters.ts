@@ -20,6 +20,7 @@ import { hotSpares } from "./hot-spares.ts";
 import { namedNodes } from "./named-nodes.ts";
 import { network } from "./network.ts";
 import { nodeSelector } from "./node-selector.ts";
+import { power } from "./power.ts";
 import { quota } from "./quota.ts";
 import { resources } from "./resources.ts";
 import { runTime } from "./run-time.ts";
@@ -41,6 +42,7 @@ export const filters: readonly Filter[] = [
   topologyPolicy,
   spread,
   fabric,
+  power,
   executor,
   nodeSelector,
   network,

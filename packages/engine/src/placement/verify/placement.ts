@@ -16,6 +16,7 @@ import { windowBroken } from "./calendar.ts";
 import { Findings } from "./findings.ts";
 import { checkPart, slicesOf } from "./part-checks.ts";
 import { checkGroups } from "./group-checks.ts";
+import { verifyPower } from "./power.ts";
 import { growingAttempt } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { executorOfNode } from "../../state/executors.ts";
@@ -44,6 +45,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   const given = acceleratorFamily === undefined ? { acceleratorType } : { acceleratorType, acceleratorFamily };
   if (!isOfTypes(acceleratorTypes, given)) throw new InvariantError(`${who} was given type ${acceleratorType}`);
   if (gang.taskGroups !== undefined) verifyGroups(world, bucket, workers);
+  if (layer === "idle") verifyPower(world, gang, workers);
   const first = growingAttempt(world, request)?.workers[0] ?? workers[0];
   const isOneAlone = workers.length === 1 && workers[0] === first;
   const executor = first === undefined || isOneAlone ? null : executorOfNode(world.state, first.node);

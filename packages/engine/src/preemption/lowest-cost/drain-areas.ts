@@ -70,7 +70,8 @@ export function chooseIn(world: World, bucket: QueueBucket, area: Area): readonl
 }
 
 function oneByOne(world: World, bucket: QueueBucket, { roomy, drainCandidates }: Area): readonly DrainArea[] | null {
-  const budget = domainBudget(world, bucket.request);
+  // Nodes to clear give up their draw, so only the caps themselves count here.
+  const budget = domainBudget(world, bucket.request, "empty");
   let missing = bucket.request.workers - workersOn(roomy, budget);
   const chosen: DrainArea[] = [];
   for (const drainCandidate of drainCandidates) {

@@ -249,6 +249,7 @@ const isFree = (world: World, preemptor: QueueBucket, { acceleratorType, workers
     workers.every((worker) => {
       if (!world.capacity.slot(worker.node).couldHold(worker, preemptor.request.gang, "releasing")) return false;
       ledger.occupy(preemptor.request, { acceleratorType, workers: [worker] });
-      return true;
+      const { capacity } = world;
+      return capacity.hasPower(capacity.slot(worker.node), worker.accelerators, "releasing");
     }),
   );
