@@ -50,7 +50,7 @@ export class Stage {
 
   constructor(policy: Policy, levels: readonly string[] = []) {
     this.#levels = levels;
-    this.#fact({ kind: "siteDefined", version: 1, atMs: 0, site: { name: siteName("site"), fabricLevels: levels } });
+    this.#fact({ kind: "siteDefined", version: 2, atMs: 0, site: { name: siteName("site"), fabricLevels: levels } });
     this.#fact({ kind: "policySet", version: 6, atMs: 0, policy });
   }
 

@@ -3,7 +3,7 @@
  * computes each on a fork of the live state, and nothing is recorded.
  */
 import { z } from "zod";
-import { count, instantMs, limits, names, opaqueId, site, teamSpec } from "@headroom/spec";
+import { count, instantMs, limits, names, opaqueId, powerCapNotation, site, teamSpec } from "@headroom/spec";
 import { pageOf } from "./page.ts";
 import { policyChoice } from "./policy.ts";
 import { expectedCapacity, verdict } from "./verdict.ts";
@@ -262,6 +262,7 @@ export const whatIfHorizonMs = { min: 60_000, max: 168 * HOUR_MS } as const;
 const WHAT_IF_NODES_MAX = 10_000;
 
 const WHAT_IF_POOLS_MAX = 100;
+const WHAT_IF_CAPS_MAX = 100;
 /**
  * Maximum number of nodes that one question adds, over all pools and copies. A node costs about 6 KB in each of the two
  * timelines, so this is a few hundred MiB, and it is five times the largest fleet of one site.
@@ -326,6 +327,9 @@ export const whatIfQuestion = z
       .max(WHAT_IF_POOLS_MAX)
       .default([])
       .meta({ description: "New pools; their nodes lie in new fabric domains of their site." }),
+    caps: z.array(powerCapNotation.wire).max(WHAT_IF_CAPS_MAX).default([]).meta({
+      description: "Caps on power and cooling at every site with the domain, in place of its cap on the same domain.",
+    }),
     loseNodes: z.array(opaqueId).max(WHAT_IF_NODES_MAX).default([]),
     addNodes: z
       .array(z.strictObject({ like: opaqueId, count: z.int().min(1).max(WHAT_IF_NODES_MAX) }))

@@ -61,3 +61,4 @@ export {
   type WorkloadSpecInput,
 } from "./workload/workload.ts";
 export { DEFAULT_TEAM } from "./default-team.ts";
+export { powerCap as powerCapNotation } from "./power.ts";

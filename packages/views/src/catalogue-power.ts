@@ -3,7 +3,7 @@ import { siteName } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Pool, Site } from "@headroom/protocol";
 
-interface PowerCatalogue {
+export interface PowerCatalogue {
   powerOfType(name: string): number | undefined;
 }
 

@@ -21,6 +21,7 @@ export { historyView, hoursOf } from "./imported-history-view.ts";
 export { executorPhase, executorUse, NO_EXECUTOR_USE } from "./executor-view.ts";
 export * from "./event-title.ts";
 export { closedByText, teamSharesOf, stopReasonText, type TeamShareChange } from "./eviction-text.ts";
+export { withCataloguePower } from "./catalogue-power.ts";
 export { nodesOfDomains, type DomainName, type NamedFleet } from "./failure-domains.ts";
 export * from "./fleet-view.ts";
 export { findingsView } from "./finding-view.ts";

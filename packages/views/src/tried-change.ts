@@ -10,10 +10,12 @@ import { AcceleratorNames, teamsWithTypesOfFleet } from "./accelerator-names.ts"
 import type { TypeCatalogue } from "./accelerator-names.ts";
 import { addedFleet } from "./added-fleet.ts";
 import type { AddedFleet } from "./added-fleet.ts";
+import { withCataloguePower } from "./catalogue-power.ts";
 import { nodesOfDomains } from "./failure-domains.ts";
 import { chosenPolicy, presetsView } from "./policy-view.ts";
 import { grouped } from "./plain-text.ts";
 import { rejectionProblem } from "./rejection-view.ts";
+import { cappedFleet } from "./tried-caps.ts";
 import { engineDocuments } from "./wire-forms.ts";
 
 interface TriedChange extends Pick<WhatIfQuestion, "teams" | "policy"> {
@@ -37,20 +39,24 @@ export function triedChange(
 }
 
 export function whatIfChange(engine: Engine, question: WhatIfQuestion, catalogue: TypeCatalogue): WhatIfChange {
-  const { addNodes, lose, loseNodes: named } = question;
+  const { addNodes, lose, loseNodes } = question;
   const names = new AcceleratorNames(engine.state, catalogue);
   const declared = addedFleet(engine.state, question);
-  const added = { ...declared, pools: declared.pools.map((pool) => names.pool(pool)) };
+  const capped = cappedFleet(engine.state, question.caps, catalogue);
+  const sites = [...capped.sites, ...declared.sites];
+  const named = declared.pools.map((pool) => names.pool(pool));
+  const pools = [...capped.pools, ...withCataloguePower(engine.state, sites, named, catalogue)];
+  const added = { sites, pools, nodes: declared.nodes };
   const change = triedChange(engine, { ...question, ...added }, catalogue);
-  const missing = [...named, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));
+  const missing = [...loseNodes, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));
   if (missing !== undefined) throw refuse("unknownNode", `There is no node ${missing}.`);
   const nodes = [...added.nodes, ...nodesOfOrders(engine.state, question.orders)];
-  const loseNodes = [...new Set([...named, ...nodesOfDomains(engine.state, lose)])];
+  const lost = [...new Set([...loseNodes, ...nodesOfDomains(engine.state, lose)])];
   const proposed = proposedChanges(engine.state, question.proposals);
   return {
     ...change,
     ...(proposed.length === 0 ? {} : { proposed }),
-    loseNodes,
+    loseNodes: lost,
     addNodes,
     ...(nodes.length + added.pools.length + added.sites.length === 0
       ? {}

@@ -7,6 +7,7 @@ interface WhatIfCommandOptions {
   readonly addPool?: readonly string[];
   readonly addSite?: readonly string[];
   readonly order?: readonly string[];
+  readonly cap?: readonly string[];
   readonly policy?: string;
   readonly file?: readonly string[];
   readonly hours?: string;
@@ -25,7 +26,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     "--lose takes a node, switch, rack, power feed, pool or site by its name; write rack=r7 where several have the name.\n" +
     "Examples:\n  headroom what-if --lose n1 --lose leaf-2\n  headroom what-if --lose power=feed-a\n  headroom what-if --add n1:4 --hours 24\n" +
     "  headroom what-if --add-site lyon:spine,leaf --add-pool b200:site=lyon,type=B200,nodes=4,gpus=8\n" +
-    "  headroom what-if --policy fifo\n  headroom what-if -f teams.yaml -f fleet.yaml",
+    "  headroom what-if --cap rack=r3:30kW --hours 24\n  headroom what-if --policy fifo\n  headroom what-if -f teams.yaml -f fleet.yaml",
   options: [
     {
       flags: "--lose <name>",
@@ -52,6 +53,12 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     {
       flags: "--order <name>",
       description: "forecast as if the nodes of this capacity order were there now; can be repeated (default: none)",
+      repeatable: true,
+    },
+    {
+      flags: "--cap <cap>",
+      description:
+        "forecast with this cap on power, like rack=r3:30kW, rack:40kW for every rack, or cooling:cdu=c1:90kW; can be repeated (default: the caps of the sites)",
       repeatable: true,
     },
     {
@@ -93,10 +100,12 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     const addPools = [...declared.addPools, ...(options.addPool ?? []).map(addedPool)];
     const addSites = [...declared.addSites, ...(options.addSite ?? []).map(addedSite)];
     const orders = options.order ?? [];
-    const changeCount = [orders, lose, addNodes, addPools, addSites, declared.teams].flat().length;
+    const { triedCap } = await import("../documents/tried-cap.ts");
+    const caps = (options.cap ?? []).map(triedCap);
+    const changeCount = [orders, caps, lose, addNodes, addPools, addSites, declared.teams].flat().length;
     if (changeCount === 0 && options.policy === undefined)
       throw new CliError(
-        "nothing to compare: pass --lose, --add, --add-pool, --add-site, --order, --policy or -f teams.yaml",
+        "nothing to compare: pass --lose, --add, --add-pool, --add-site, --order, --cap, --policy or -f teams.yaml",
         exitCode.usage,
       );
     const client = await context.connect();
@@ -109,6 +118,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
       addSites,
       addNodes,
       orders: [...orders],
+      caps,
       ...(options.policy === undefined ? {} : { policy: await triedPolicy(options.policy, client, terminal) }),
     });
     if (options.json === true) {

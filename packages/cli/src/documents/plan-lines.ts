@@ -131,8 +131,18 @@ async function currentFields(client: HeadroomClient): Promise<Map<string, Fields
   return fields;
 }
 
-const siteFields = ({ fabricLevels, data }: Parameters<typeof fleetDocument>[0]["sites"][number]): Fields =>
-  flat({ fabric: fabricLevels, ...(data === undefined ? {} : { data }) });
+function siteFields(site: Parameters<typeof fleetDocument>[0]["sites"][number]): Fields {
+  const { fabricLevels, data } = site;
+  const { sites } = fleetDocument({ sites: [site], pools: [], simulatedNodes: [] }) as {
+    readonly sites: readonly { readonly caps?: unknown }[];
+  };
+  const caps = sites[0]?.caps;
+  return flat({
+    fabric: fabricLevels,
+    ...(data === undefined ? {} : { data }),
+    ...(caps === undefined ? {} : { caps }),
+  });
+}
 
 type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
 

@@ -19,18 +19,22 @@ export async function declaredDocuments(files: readonly string[], terminal: Term
 export async function declaredFrom(loaded: readonly LoadedDocument[], shown: string): Promise<DeclaredDocuments> {
   const { createEngine } = await import("@headroom/engine");
   const { planApply } = await import("@headroom/explain");
-  const { engineDocuments, rejectionProblem } = await import("@headroom/views");
+  const { engineDocuments, rejectionProblem, withCataloguePower } = await import("@headroom/views");
+  const catalogue = await import("@headroom/perf/accelerator-types");
   const { declaredFleet } = await import("@headroom/sim");
   const { ProblemError } = await import("@headroom/protocol");
   const fleets = loaded.flatMap((each) => (each.document.kind === "fleet" ? [each.document.fleet] : []));
+  const engine = createEngine();
+  const sites = fleets.flatMap((each) => each.sites);
+  const pools = fleets.flatMap((each) => each.pools);
   const documents = engineDocuments({
-    sites: fleets.flatMap(({ sites }) => sites),
-    pools: fleets.flatMap(({ pools }) => pools),
+    sites,
+    pools: withCataloguePower(engine.state, sites, pools, catalogue),
     teams: loaded.flatMap(({ document }) => (document.kind === "team" ? [document.team] : [])),
     workloads: [],
   });
   for (const each of loaded) refuseOthers(each);
-  const forecast = planApply(createEngine(), documents);
+  const forecast = planApply(engine, documents);
   if (forecast.kind === "refused") throw withPlaces(new ProblemError(rejectionProblem(forecast.rejection)), loaded);
   const nodes = fleets.flatMap(({ simulatedNodes }) => simulatedNodes);
   const fleet = declaredFleet({ ...documents, nodes });
