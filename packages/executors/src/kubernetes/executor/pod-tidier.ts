@@ -84,10 +84,15 @@ export class PodTidier {
     const pods = copy.ownPods();
     const names = new Set(pods.map(({ metadata }) => objectKey(metadata)));
     for (const key of this.#deletedAtMs.keys()) if (!names.has(key)) this.#deletedAtMs.delete(key);
+    // The pods of a gang share one record of their end.
+    const exits = new Map<string, ExitRecord | null>();
     try {
       for (const pod of pods) {
         if (calls >= CALLS_MAX) return;
-        calls += await this.#tidyPod(pod);
+        const id = pod.metadata.annotations?.[ATTEMPT_ANNOTATION] ?? "";
+        const exit = exits.get(id) ?? (exits.has(id) ? null : this.#exitOf(pod));
+        exits.set(id, exit);
+        if (exit !== null) calls += await this.#tidyPod(pod, exit);
       }
     } catch (error) {
       onProblem(`Removing ended pods: ${messageOf(error)}`);
@@ -95,9 +100,7 @@ export class PodTidier {
   }
 
   /** Returns the number of calls. */
-  async #tidyPod(pod: KubernetesPod): Promise<number> {
-    const exit = this.#exitOf(pod);
-    if (exit === null) return 0;
+  async #tidyPod(pod: KubernetesPod, exit: ExitRecord): Promise<number> {
     // Pods of others are removed by their owners. Without the marks, one that still runs counts as use of others.
     if (isAdoptedPod(pod)) {
       await this.#actions.release(pod);
