@@ -1,5 +1,5 @@
 /** Tests what users of Slurm do every day against a running control plane: batch scripts, lists, accounting, arrays. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
@@ -219,5 +219,52 @@ describe("a manifest of Kubernetes", () => {
     expect((await headroom(["logs", "indexed.1"])).stdout).toBe("pod 1\n");
     const listed = await headroom(["list", "--search", "indexed", "--csv", "--format", "name,phase,exit"]);
     expect(listed.stdout).toContain("indexed,failed,1\n");
+  });
+});
+
+/** Hydra starts the ranks, and the program of the example calls MPICH through Python. */
+const hasMpich = existsSync("/usr/bin/mpiexec.hydra") && existsSync("/usr/bin/python3");
+if (!hasMpich) console.warn("SKIPPED: MPI programs were not tested: MPICH is not installed (Debian: mpich, python3)");
+
+describe.skipIf(!hasMpich)("an MPI program", () => {
+  const example = path.resolve(import.meta.dirname, "../../../../examples/mpi");
+  const rankLines = (text: string): readonly string[] => (text.match(/rank \d of \d/g) ?? []).toSorted();
+
+  it("runs over the workers of a gang by srun --mpi=pmi2, and its exit code is that of srun", async () => {
+    cpSync(example, live.folder, { recursive: true });
+    script(
+      "mpi.sbatch",
+      "#!/bin/bash",
+      "#SBATCH --job-name=ranks --nodes=2 --ntasks-per-node=1",
+      "srun --mpi=pmi2 python3 allreduce.py",
+      'echo "first $?"',
+      "srun --mpi=pmi2 sh -c 'exit 4'",
+      'echo "second $?"',
+      "srun --mpi=pmix true",
+      'echo "third $?"',
+    );
+    const said = await headroom(["run", "--cores", "0", "--follow", "mpi.sbatch"]);
+    expect(said.code, said.stdout + said.stderr).toBe(0);
+    expect(rankLines(said.stdout)).toEqual(["rank 0 of 2", "rank 1 of 2"]);
+    expect(said.stdout).toMatch(/first 0[^]*second 4[^]*third 1/);
+    expect(said.stdout + said.stderr).toContain("srun: --mpi=pmix is not supported by Headroom");
+  });
+
+  it("runs over the workers of a gang by mpi-gang.py of the example", async () => {
+    const run = /^run: (.*)$/m.exec(fileOf("allreduce.yaml"))?.[1] ?? "";
+    const said = await headroom([
+      "run",
+      "--name",
+      "gang-ranks",
+      "--workers",
+      "2",
+      "--cores",
+      "0",
+      "--follow",
+      "--",
+      run,
+    ]);
+    expect(said.code, said.stdout + said.stderr).toBe(0);
+    expect(rankLines(said.stdout)).toEqual(["rank 0 of 2", "rank 1 of 2"]);
   });
 });

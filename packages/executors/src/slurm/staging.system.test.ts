@@ -1,7 +1,12 @@
-/** Inputs in declared stores are brought to the shared directory of a real Slurm cluster before the job is submitted. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+/**
+ * Gangs on two nodes of a real Slurm cluster: their inputs in declared stores are brought to the shared directory before the job is
+ * submitted, and an MPI program runs over them.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 import type { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
@@ -14,7 +19,12 @@ if (missing !== null) process.stderr.write(`*** Staging on Slurm was not tested:
 
 const PORT = 24_100 + (process.pid % 100);
 
-describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("inputs of jobs on a Slurm cluster", () => {
+const hasMpich = existsSync("/usr/bin/mpiexec.hydra") && existsSync("/usr/bin/python3");
+if (!hasMpich) process.stderr.write("*** MPI on Slurm was not tested: MPICH is not installed; Debian: mpich python3\n");
+const headroom = path.resolve(import.meta.dirname, "../../../cli/src/main.ts");
+const mpiExample = path.resolve(import.meta.dirname, "../../../../examples/mpi");
+
+describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("gangs on two nodes of a Slurm cluster", () => {
   let cluster: SlurmCluster;
   let plane: ControlPlaneProcess;
   let root: string;
@@ -50,7 +60,7 @@ describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("inputs of jo
     data: { inputs: [`file://${lake}/${input}`] },
   });
 
-  it("are read once for all workers and attempts", { timeout: 120_000 }, async () => {
+  it("read inputs once for all workers and attempts", { timeout: 120_000 }, async () => {
     for (const _ of ["first", "second"]) {
       const id = await plane.submit(train("corpus"));
       expect(await plane.ended(id, 60_000)).toBe("succeeded");
@@ -62,9 +72,35 @@ describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("inputs of jo
     expect(entries()).toHaveLength(1);
   });
 
-  it("that do not exist fail the workload before a job exists", { timeout: 60_000 }, async () => {
+  it("fail before a job exists if an input is missing", { timeout: 60_000 }, async () => {
     const id = await plane.submit(train("nothing"));
     expect(await plane.ended(id, 30_000)).toBe("failed");
     expect(entries()).toHaveLength(1);
+  });
+
+  const rankLines = (text: string): readonly string[] => (text.match(/rank \d of \d/g) ?? []).toSorted();
+  const twoRanks = ["rank 0 of 2", "rank 1 of 2"];
+
+  it.skipIf(!hasMpich)("run an MPI program by mpi-gang.py of the example", { timeout: 120_000 }, async () => {
+    const run = "exec python3 mpi-gang.py python3 allreduce.py";
+    const gang = { workers: 2, accelerators: 3 };
+    const id = await plane.submit({ kind: "train", name: "ranks", run, dir: mpiExample, retries: { max: 0 }, gang });
+    expect(await plane.ended(id, 60_000), await plane.logs(id)).toBe("succeeded");
+    expect(new Set(await plane.nodesOf(id)).size).toBe(2);
+    expect(rankLines(await plane.logs(id))).toEqual(twoRanks);
+  });
+
+  it.skipIf(!hasMpich)("run an MPI program by srun --mpi=pmi2 in a batch script", { timeout: 120_000 }, async () => {
+    const script = path.join(root, "mpi.sbatch");
+    const lines = [
+      "#!/bin/bash",
+      "#SBATCH --nodes=2 --ntasks-per-node=1 --gres=gpu:3",
+      `srun --mpi=pmi2 python3 ${mpiExample}/allreduce.py`,
+    ];
+    writeFileSync(script, `${lines.join("\n")}\n`);
+    const env = { ...process.env, HEADROOM_HOME: plane.home };
+    const args = [headroom, "run", "--env", "none", "--follow", script];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });
+    expect(rankLines(stdout)).toEqual(twoRanks);
   });
 });

@@ -18,8 +18,7 @@ export function jobCommand(job: SlurmJob, size: JobSize, script: BatchScript): s
     `# ${script.file.replaceAll(/[^ -~]/g, "?")} of sbatch: Slurm's variables, then the script.`,
     "unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK",
     ...variableLines(job, size, script),
-    'export HEADROOM_SLURM_DIR="${HEADROOM_PROGRESS_FILE%/*}/slurm"',
-    'mkdir -p "$HEADROOM_SLURM_DIR/bin" || exit 1',
+    ...directoryLines(size.workers > 1),
     ...(size.workers > 1 ? workerLines() : []),
     ...(needsPrograms ? programLines(size.workers > 1) : []),
     ...(size.workers > 1 ? [agent] : []),
@@ -117,6 +116,19 @@ function gpuVariables({ gpusPerJob, gpusPerNode, gpusPerTask }: SlurmJob, accele
     ["SLURM_STEP_GPUS", '"$CUDA_VISIBLE_DEVICES"'],
   ];
 }
+
+/**
+ * The directory of the job, which all workers see. Where each node has a supervisor, the directory of the progress file is that of a part of
+ * the gang, and its name ends in a comma and the number of the part. Pods without a shared directory have none beside that file.
+ */
+const directoryLines = (isGang: boolean): readonly string[] => [
+  'HEADROOM_SLURM_DIR="${HEADROOM_PROGRESS_FILE%/*}"',
+  'case "${HEADROOM_SLURM_DIR##*/}" in *,*) HEADROOM_SLURM_DIR="${HEADROOM_SLURM_DIR%,*}" ;; esac',
+  'export HEADROOM_SLURM_DIR="$HEADROOM_SLURM_DIR/slurm"',
+  isGang
+    ? 'mkdir -p "$HEADROOM_SLURM_DIR/bin" || { echo "A batch script on several workers needs a directory that they share." >&2; exit 1; }'
+    : 'mkdir -p "$HEADROOM_SLURM_DIR/bin" 2>/dev/null || { HEADROOM_SLURM_DIR=$(mktemp -d) && mkdir "$HEADROOM_SLURM_DIR/bin" || exit 1; }',
+];
 
 /** Other workers wait until the first one has written the programs. */
 const workerLines = (): readonly string[] => [

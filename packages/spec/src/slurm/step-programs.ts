@@ -44,7 +44,7 @@ exit "$code"`;
 
 const srun = String.raw`#!/bin/sh
 # srun of a script that Headroom runs: starts the tasks of one step in the workload's allocation.
-nodes= tasks= per_node=
+nodes= tasks= per_node= mpi=none
 export HEADROOM_STEP_OUTPUT= HEADROOM_STEP_ERROR=
 while [ $# -gt 0 ]; do
   value=
@@ -65,6 +65,7 @@ while [ $# -gt 0 ]; do
     -c|--cpus-per-task) export SLURM_CPUS_PER_TASK="$value" ;;
     -o|--output) HEADROOM_STEP_OUTPUT=$value ;;
     -e|--error) HEADROOM_STEP_ERROR=$value ;;
+    --mpi) mpi=$value ;;
     -D|--chdir) cd -- "$value" || exit 1 ;;
     --multi-prog) echo 'srun: --multi-prog is not supported by Headroom' >&2; exit 1 ;;
   esac
@@ -86,6 +87,26 @@ while ! mkdir "$HEADROOM_SLURM_DIR/step.$number" 2>/dev/null; do number=$((numbe
 here=$HEADROOM_SLURM_DIR/step.$number
 export SLURM_STEP_ID=$number SLURM_STEPID=$number SLURM_NTASKS=$tasks SLURM_NPROCS=$tasks SLURM_STEP_NUM_TASKS=$tasks SLURM_STEP_NUM_NODES=$nodes
 share=$((tasks / nodes)) extra=$((tasks % nodes))
+mpiexec=
+if [ "$mpi" != none ]; then
+  [ "$mpi" = pmi2 ] || { echo "srun: --mpi=$mpi is not supported by Headroom; --mpi=pmi2 is, for programs with MPICH" >&2; exit 1; }
+  # Hydra of MPICH names a proxy for each node instead of starting it. The proxies are the tasks of the step; they start the ranks.
+  command -v mpiexec.hydra >/dev/null || { echo "srun: --mpi=pmi2 needs mpiexec.hydra of MPICH" >&2; exit 1; }
+  hosts= node=0
+  while [ "$node" -lt "$nodes" ]; do
+    hosts="$hosts,node$node:$((share + (node < extra)))" node=$((node + 1))
+  done
+  mkfifo "$here/mpi" || exit 1
+  mpiexec.hydra -rmk user -launcher manual -localhost "${"$"}{MASTER_ADDR:-127.0.0.1}" -hosts "${"$"}{hosts#,}" -n "$tasks" "$@" >"$here/mpi" &
+  mpiexec=$!
+  exec 3<"$here/mpi"
+  while read -r word rest <&3; do
+    case $word in HYDRA_LAUNCH:) echo "$rest" ;; HYDRA_LAUNCH_END) break ;; esac
+  done >"$here/proxies"
+  if [ -n "$HEADROOM_STEP_OUTPUT" ]; then cat <&3 >"$HEADROOM_STEP_OUTPUT" & else cat <&3 & fi
+  output=$! share=1 extra=0 HEADROOM_STEP_OUTPUT=
+  set -- sh -c 'eval "exec $(sed -n "$((SLURM_NODEID + 1))p" "$0")"' "$here/proxies"
+fi
 if [ "$SLURM_NNODES" -gt 1 ]; then
   quoted() { printf "'%s' " "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
   {
@@ -106,6 +127,14 @@ while [ "$node" -lt "$nodes" ]; do
   [ "$own" -le "$code" ] || code=$own
   node=$((node + 1))
 done
+if [ -n "$mpiexec" ]; then
+  # Without a proxy, mpiexec would wait for ever.
+  [ "$code" -eq 0 ] || (sleep 5 && kill -s KILL "$mpiexec") >/dev/null 2>&1 &
+  wait "$mpiexec"
+  own=$?
+  wait "$output"
+  [ "$own" -le "$code" ] || code=$own
+fi
 exit "$code"`;
 
 const scontrol = String.raw`#!/bin/sh
