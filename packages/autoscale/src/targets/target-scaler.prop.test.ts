@@ -230,12 +230,15 @@ const worldOf = (seed: number): World => {
 
 const { seeds } = sliceOf({ size: 76 });
 
-it.each(seeds)("reverses at most once in ten minutes at constant load, seed %d", (seed) => {
+/** Seeds that turned too soon once: two by requests that piled up at the same rate, one by the noise of the rate. */
+const turned = sliceOf({ size: 76, found: [140, 175, 268] });
+
+it.each(turned.seeds)("reverses at most once in ten minutes at constant load, seed %d", (seed) => {
   const endpoint = new Endpoint(worldOf(seed));
   endpoint.run(90 * MINUTE);
-  const turned = reversals(endpoint.counts);
-  for (const [index, atMs] of turned.entries())
-    expect(atMs - (turned[index - 1] ?? -Infinity), `reversals at ${turned.join(", ")}`).toBeGreaterThanOrEqual(
+  const times = reversals(endpoint.counts);
+  for (const [index, atMs] of times.entries())
+    expect(atMs - (times[index - 1] ?? -Infinity), `reversals at ${times.join(", ")}`).toBeGreaterThanOrEqual(
       10 * MINUTE,
     );
   expect(endpoint.replicas).toBeGreaterThan(0);

@@ -8,6 +8,7 @@ import { LatencyLimit } from "./latency-limit.ts";
 import { LearntNeed, type LearntReplicas } from "./learnt-need.ts";
 import { isSound, type LoadReading } from "./load-reading.ts";
 import { LoadTrend } from "./load-trend.ts";
+import { RateRise } from "./rate-rise.ts";
 import { TurnGuard } from "./turn-guard.ts";
 import { MetricNeeds, type MetricNeedsFound } from "./metric-needs.ts";
 import type { MetricReading } from "./metric-reading.ts";
@@ -75,6 +76,9 @@ const REVERSAL = 2;
 const RISE = 1.3;
 const RISE_REPLICAS = 0.5;
 const SUSTAINED_MS = 120_000;
+/** Replicas that were too few are tried again after this time, or when the load is lower by this factor. */
+const TOO_FEW_MS = 3_600_000;
+const LOWER = 1.15;
 /** Part of the replicas that at least stay when some are given up under a target of queue time. */
 const QUEUE_STEP = 0.75;
 const COLD_START_HOLD_MAX_MS = 600_000;
@@ -111,10 +115,13 @@ export class TargetScaler {
   #direction = 0;
   #turnedAtMs = -Infinity;
   #peak = 0;
+  /** The replicas that were too few last, and the highest need before that for which they seemed to be enough. */
+  #tooFew = { replicas: 0, need: 0, untilMs: -Infinity };
   /** Replicas before they were given up. */
   #fellFrom = 0;
   readonly #learnt = new LearntNeed();
   readonly #turns = new TurnGuard();
+  readonly #arrivals = new RateRise();
   /** The number that the learnt rule decided last, and when somebody else changed it. */
   #decided: number | null = null;
   #byHandAtMs = -Infinity;
@@ -203,6 +210,7 @@ export class TargetScaler {
     this.#concurrency.add(nowMs, inProgress);
     this.#rate.add(nowMs, reading.requestsPerSecond);
     this.#minute.add(nowMs, reading.requestsPerSecond);
+    this.#arrivals.add(nowMs, reading.requestsPerSecond);
     const needs: Need[] = [];
     for (const [cause, trend, target] of [
       ["concurrency", this.#concurrency, targets.concurrency],
@@ -305,25 +313,32 @@ export class TargetScaler {
     if (next > replicas) return this.#up(sample, need, { next, isBeyond, reversalMs: REVERSAL * downAfterMs });
     // A queue says nothing about fewer replicas until there are too few of them, so they are given up by steps.
     const step = queueTimeMs === null ? least : Math.ceil(QUEUE_STEP * replicas);
-    const fewer = bounded(Math.max(least, step, this.#enough(sample, downAfterMs)), bounds);
+    const proven = Math.min(replicas, this.#leastProven(nowMs));
+    const fewer = bounded(Math.max(least, step, proven, this.#enough(sample, downAfterMs)), bounds);
     if (replicas > bounds.max) return { replicas: bounds.max, need, kept: "max" };
     if (fewer >= replicas) return { replicas, need, kept: isBeyond ? "max" : "enough" };
     return this.#down(sample, need, { fewer, downAfterMs });
   }
 
   #up(
-    { nowMs, replicas }: TargetSample,
+    { nowMs, replicas, changedAtMs }: TargetSample,
     need: Need,
     { next, isBeyond, reversalMs }: { readonly next: number; readonly isBeyond: boolean; readonly reversalMs: number },
   ): TargetDecision {
     // The noise of a value is unknown: only a rise that lasts, and for which the replicas before were too few, is clear.
     const isMetric = need.cause === "metric";
     const most = Math.max(isMetric ? this.#fellFrom : 0, RISE * this.#peak + RISE_REPLICAS);
-    const seen = isMetric ? this.#window.filter(({ atMs }) => atMs > nowMs - SUSTAINED_MS) : [{ need: need.replicas }];
+    // Requests pile up where replicas are too few, at the same rate too.
+    const isClear = !isMetric && this.#arrivals.isRisen(nowMs);
+    const seen = isClear ? [{ need: need.replicas }] : this.#window.filter(({ atMs }) => atMs > nowMs - SUSTAINED_MS);
     const isNoise = replicas > 0 && seen.some((each) => each.need <= most);
     if (this.#direction < 0 && nowMs - this.#turnedAtMs < reversalMs && isNoise)
       return { replicas, need, kept: "holding" };
-    if (this.#direction < 0) this.#turnedAtMs = nowMs;
+    if (this.#direction < 0) {
+      const wereTooFew = replicas > 0 && !isClear && nowMs - changedAtMs < reversalMs;
+      if (wereTooFew) this.#tooFew = { replicas, need: this.#peak, untilMs: nowMs + TOO_FEW_MS };
+      this.#turnedAtMs = nowMs;
+    }
     this.#direction = 1;
     return { replicas: next, need, kept: isBeyond ? "max" : null };
   }
@@ -333,6 +348,12 @@ export class TargetScaler {
     const fromMs = nowMs - this.#holdMs(coldStartMs, downAfterMs);
     while ((this.#window[1]?.atMs ?? Infinity) <= fromMs) this.#window.shift();
     return Math.ceil(MARGIN * this.#most() - SLACK);
+  }
+
+  /** One more than were too few lately, unless the load is clearly lower than when they seemed to be enough. */
+  #leastProven(nowMs: number): number {
+    const { replicas, need, untilMs } = this.#tooFew;
+    return nowMs < untilMs && LOWER * this.#most() > need ? replicas + 1 : 0;
   }
 
   #most(): number {
@@ -360,6 +381,7 @@ export class TargetScaler {
     this.#direction = -1;
     this.#peak = this.#most();
     this.#fellFrom = replicas;
+    this.#arrivals.fell(nowMs);
     return { replicas: fewer, need, kept: null };
   }
 }

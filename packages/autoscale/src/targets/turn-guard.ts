@@ -4,34 +4,29 @@
  * more than the noise of independent requests, so that the direction turns at most once in ten minutes at constant load. A
  * fall that made most requests late doubles the time to the next one.
  */
+import { BEFORE_MS, RateRise } from "./rate-rise.ts";
+
 const TURN_MS = 600_000;
 const HOLD_MAX_MS = 8 * TURN_MS;
 /** Time between two falls, and the share of the replicas that one takes. */
 const STEP_MS = 60_000;
 const STEP_SHARE = 0.25;
-const AFTER_MS = 15_000;
-const BEFORE_MS = 60_000;
-const RISE = 1.15;
-const DEVIATIONS = 3;
+const FALL = 1.15;
 /** The highest rate of some minutes exceeds their mean by noise alone, and is compared every few seconds. */
 const FALL_DEVIATIONS = 5;
 
 export class TurnGuard {
-  #samples: { readonly atMs: number; readonly rate: number }[] = [];
+  readonly #arrivals = new RateRise();
   #direction = 0;
   #turnedAtMs = -Infinity;
   #changedAtMs = -Infinity;
   #holdMs = TURN_MS;
-  /** Requests per second when the number last fell. */
-  #rateAtFall = Infinity;
   /** The highest rate since the number last rose. */
   #rateAtRise = 0;
 
   add(atMs: number, rate: number): void {
-    this.#samples.push({ atMs, rate });
-    const first = this.#samples.findIndex((each) => each.atMs > atMs - BEFORE_MS);
-    if (first > 0) this.#samples.splice(0, first);
-    this.#rateAtRise = Math.max(this.#rateAtRise, this.#mean(atMs, BEFORE_MS));
+    this.#arrivals.add(atMs, rate);
+    this.#rateAtRise = Math.max(this.#rateAtRise, this.#arrivals.mean(atMs));
   }
 
   /** The smallest number after one fall. */
@@ -49,7 +44,7 @@ export class TurnGuard {
         nowMs - this.#changedAtMs >= STEP_MS &&
         (this.#direction <= 0 || sinceMs >= this.#holdMs || this.#isFallen(nowMs))
       );
-    return change === 0 || this.#direction >= 0 || sinceMs >= TURN_MS || this.#isRisen(nowMs);
+    return change === 0 || this.#direction >= 0 || sinceMs >= TURN_MS || this.#arrivals.isRisen(nowMs);
   }
 
   /** `isUrgent`: most requests are late. */
@@ -59,25 +54,14 @@ export class TurnGuard {
     this.#changedAtMs = nowMs;
     if (Math.sign(change) !== this.#direction) this.#turnedAtMs = nowMs;
     this.#direction = Math.sign(change);
-    if (change < 0) this.#rateAtFall = this.#mean(nowMs, BEFORE_MS);
-    else this.#rateAtRise = this.#mean(nowMs, BEFORE_MS);
+    if (change < 0) this.#arrivals.fell(nowMs);
+    else this.#rateAtRise = this.#arrivals.mean(nowMs);
   }
 
   #isFallen(nowMs: number): boolean {
     if (this.#holdMs > TURN_MS) return false;
-    const now = this.#mean(nowMs, BEFORE_MS);
+    const now = this.#arrivals.mean(nowMs);
     const noise = Math.sqrt((this.#rateAtRise + now) / (BEFORE_MS / 1000));
-    return RISE * now < this.#rateAtRise && this.#rateAtRise - now > FALL_DEVIATIONS * noise;
-  }
-
-  #isRisen(nowMs: number): boolean {
-    const now = this.#mean(nowMs, AFTER_MS);
-    const noise = Math.sqrt(this.#rateAtFall / (BEFORE_MS / 1000) + now / (AFTER_MS / 1000));
-    return now > RISE * this.#rateAtFall && now - this.#rateAtFall > DEVIATIONS * noise;
-  }
-
-  #mean(nowMs: number, spanMs: number): number {
-    const recent = this.#samples.filter(({ atMs }) => atMs > nowMs - spanMs);
-    return recent.reduce((sum, { rate }) => sum + rate, 0) / Math.max(1, recent.length);
+    return FALL * now < this.#rateAtRise && this.#rateAtRise - now > FALL_DEVIATIONS * noise;
   }
 }
