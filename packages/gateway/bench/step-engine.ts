@@ -1,7 +1,8 @@
 /**
  * A mock engine with continuous batching in real time: a number of slots, steps that take longer with more sequences and with
  * prompts in them, chunked prompts, a token for each sequence in each step, and requests beyond the slots in the order of their
- * arrival. The constants are about those of a 70B model on four H100. A closed connection frees its slot at the next step.
+ * arrival. The constants are about those of a 70B model on four H100. A closed connection frees its slot at the next step. A request
+ * that continues an answer (`continue_final_message`) has its tokens in the prompt, which is computed again without a cache.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,12 +21,28 @@ export interface StepRequest {
   readonly outputTokens: number;
 }
 
+interface StepBody {
+  readonly stream?: boolean;
+  readonly mock: StepRequest;
+  readonly max_tokens?: number;
+  readonly continue_final_message?: boolean;
+  readonly messages: readonly { readonly content: string }[];
+}
+
+const tokensBefore = ({ continue_final_message: isContinued, messages }: StepBody): number =>
+  isContinued === true ? (messages.at(-1)?.content.match(/t\d+ /g) ?? []).length : 0;
+
 interface Sequence {
   readonly mock: StepRequest;
+  readonly id: string;
+  /** Tokens of the answer that an earlier request generated. */
+  readonly before: number;
   readonly isStream: boolean;
   readonly response: ServerResponse;
   promptLeft: number;
   sent: number;
+  /** Output tokens that this request generates: fewer if it continues an answer. */
+  readonly outputTokens: number;
   startedAtMs: number;
   isGone: boolean;
 }
@@ -40,11 +57,16 @@ export class StepEngine {
   #steppedAtMs = 0;
   /** Work of completed requests by team: prompt tokens and twice the output tokens. */
   readonly work = new Map<string, number>();
-  /** Time in slots, in slot-ms: of requests that are no lines, of lines that ran to their end, of lines that were stopped. */
+  /**
+   * Time in slots, in slot-ms: of requests that are no lines, of lines that ran to their end, of lines that were stopped. The
+   * tokens of a line that goes on count with it.
+   */
   chatSlotMs = 0;
   lineSlotMs = 0;
   linesLost = 0;
   lostSlotMs = 0;
+  /** Stopped lines: the time of each token that they had generated, by the id of the request. */
+  readonly #stopped = new Map<string, { readonly tokenMs: number }[]>();
 
   constructor(slots: number) {
     this.slots = slots;
@@ -70,12 +92,16 @@ export class StepEngine {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     if (request.method !== "POST") return void response.end("{}");
-    const body = JSON.parse(Buffer.concat(parts).toString("utf8")) as { stream?: boolean; mock: StepRequest };
+    const body = JSON.parse(Buffer.concat(parts).toString("utf8")) as StepBody;
+    const before = tokensBefore(body);
     const sequence: Sequence = {
       mock: body.mock,
+      id: String(request.headers["x-request-id"]),
+      before,
       isStream: body.stream === true,
       response,
-      promptLeft: body.mock.promptTokens,
+      promptLeft: body.mock.promptTokens + before,
+      outputTokens: Math.min(body.mock.outputTokens, body.max_tokens ?? Infinity),
       sent: 0,
       startedAtMs: 0,
       isGone: false,
@@ -93,10 +119,13 @@ export class StepEngine {
 
   #step(): void {
     const nowMs = monotonicMs();
-    for (const { isGone, mock, startedAtMs } of this.#running) {
+    for (const { isGone, mock, startedAtMs, sent, id } of this.#running) {
       if (!isGone || !mock.isLine) continue;
       this.linesLost++;
-      this.lostSlotMs += nowMs - startedAtMs;
+      const lostMs = nowMs - startedAtMs;
+      this.lostSlotMs += lostMs;
+      const known = this.#stopped.get(id) ?? [];
+      this.#stopped.set(id, [...known, ...Array.from({ length: sent }, () => ({ tokenMs: lostMs / sent }))]);
     }
     if (this.#steppedAtMs > 0) {
       const chats = this.#running.filter(({ mock }) => !mock.isLine).length;
@@ -141,21 +170,28 @@ export class StepEngine {
       const { isStream, response, sent, mock } = sequence;
       if (isStream && !sequence.isGone)
         response.write(`data: {"id":"a","choices":[{"index":0,"delta":{"content":"t${sent} "}}]}\n\n`);
-      if (sent < mock.outputTokens || sequence.isGone) continue;
+      if (sent < sequence.outputTokens || sequence.isGone) continue;
       done.add(sequence);
       this.#answer(sequence);
       const { team, promptTokens, outputTokens, isLine } = mock;
       this.work.set(team, (this.work.get(team) ?? 0) + promptTokens + 2 * outputTokens);
-      if (isLine) this.lineSlotMs += nowMs - sequence.startedAtMs;
+      if (!isLine) continue;
+      const kept = (this.#stopped.get(sequence.id) ?? []).slice(0, sequence.before);
+      const keptMs = kept.reduce((sum, { tokenMs }) => sum + tokenMs, 0);
+      this.lineSlotMs += nowMs - sequence.startedAtMs + keptMs;
+      this.lostSlotMs -= keptMs;
     }
     this.#running = this.#running.filter((sequence) => !done.has(sequence));
     this.#step();
   }
 
-  #answer({ isStream, response, mock: { promptTokens, outputTokens } }: Sequence): void {
-    const usage = { prompt_tokens: promptTokens, completion_tokens: outputTokens };
-    if (isStream) response.end(`data: ${JSON.stringify({ id: "a", choices: [], usage })}\n\ndata: [DONE]\n\n`);
-    else {
+  #answer({ isStream, response, before, sent, mock: { promptTokens } }: Sequence): void {
+    const usage = { prompt_tokens: promptTokens + before, completion_tokens: sent };
+    if (isStream) {
+      const last = { id: "a", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+      response.write(`data: ${JSON.stringify(last)}\n\n`);
+      response.end(`data: ${JSON.stringify({ id: "a", choices: [], usage })}\n\ndata: [DONE]\n\n`);
+    } else {
       const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ id: "a", choices, usage }));

@@ -99,6 +99,7 @@ export class BufferedResponse {
     this.#parts = [];
     this.#bytes = 0;
     this.#forwardedBytes = 0;
+    this.#keptBytes = 0;
     this.#tail = undefined;
     this.#memory.hold(0);
   }

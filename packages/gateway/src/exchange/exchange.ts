@@ -16,14 +16,13 @@ import type { FallbackReason, PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
 import { OverflowTurn } from "./overflow.ts";
 import { PoolTurn, type TurnOwner } from "./pool-turn.ts";
-import { continuationOf, isResumable, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import { RouteCursor } from "./route-cursor.ts";
 import { Checkpoints, servedByOf, servedUsage } from "./served-usage.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
 import { brokenStreamEvent, headersOf, limitError, needOf, refusalOf, type StreamBreak } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
-import { StreamRecord } from "./stream-record.ts";
+import { StreamProgress } from "./stream-progress.ts";
 import { endBroken, type ResponseTarget } from "./target.ts";
 import { UnreadRest } from "./unread-rest.ts";
 
@@ -54,8 +53,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #hasBegun = false;
   #firstByteAtMs = 0;
   #hedgeTimer: NodeJS.Timeout | undefined;
-  #record: StreamRecord | undefined;
-  #continuation: Continuation | undefined;
+  readonly #progress: StreamProgress;
   readonly #checkpoints: Checkpoints;
   #releaseHold: (() => void) | undefined;
   #finish: (() => void) | undefined;
@@ -71,6 +69,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#overflow = OverflowTurn.of(runtime, request, this.limits);
     this.#turn = new PoolTurn(request, this);
     this.#buffered = new BufferedResponse(runtime.answers, runtime.answerBytesMax);
+    this.#progress = new StreamProgress(request, runtime);
     this.#checkpoints = new Checkpoints(this.#startedAtMs, runtime.checkpointMs);
   }
 
@@ -119,7 +118,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   sweep(nowMs: number): void {
     for (const attempt of this.#attempts.toReversed()) attempt.sweep(nowMs);
     if (this.#phase === "held" && this.#turn.isOver(this.#routes, nowMs)) return this.goesOn(undefined);
-    if (this.#phase !== "streaming" || !this.#checkpoints.take(nowMs, this.#tap?.outputCount ?? 0)) return;
+    // A line of a batch that is interrupted runs again.
+    if (this.#phase !== "streaming" || this.request.isBatch) return;
+    if (!this.#checkpoints.take(nowMs, this.#tap?.outputCount ?? 0)) return;
     const record = this.#usageRecord("open", 200);
     this.limits.recorded(usedOf(record));
     this.#runtime.usage.append(record, undefined);
@@ -144,11 +145,13 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       const turn = this.#turn.at(route, nowMs);
       if (turn === "waits") return this.#waitsForTurn();
       const start = turn === "full" ? undefined : this.#chosen(route, nowMs);
-      if (start !== undefined) return this.#try(route, start, false);
+      if (start !== undefined) return this.#hasBegun ? this.#resume(route, start) : this.#try(route, start, false);
       if (turn === "full" || routes.isBackingOff(route, nowMs)) routes.reason = "overloaded";
-      else if (!route.pool.hasAvailable(nowMs, this.request.caller.allowedRegions) && this.#wakes(route)) {
-        if (this.#phase === "held") return;
-      } else routes.reason = routes.tried.length > 0 ? "failed" : "unavailable";
+      else {
+        const held = routes.wake(route, this.#runtime, (error) => this.goesOn(error));
+        if (typeof held === "function") return void ([this.#phase, this.#releaseHold] = ["held", held]);
+        if (held === undefined) routes.reason = routes.tried.length > 0 ? "failed" : "unavailable";
+      }
     }
     if (!this.#leaves(true)) this.#refuse(routes.unavailable(this.#runtime));
   }
@@ -168,11 +171,13 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   givesWay(): boolean {
-    if (this.#phase !== "waiting") return false;
+    const goesOnLater = this.#hasBegun && this.#progress.at(this.#committed?.route) !== undefined;
+    if (this.#phase !== "waiting" && (this.#phase !== "streaming" || (this.#hasBegun && !goesOnLater))) return false;
     for (const attempt of this.#attempts.splice(0)) attempt.cancel(this.#runtime.now());
-    // The stopped attempt is not billed, and did not fail.
+    // The stopped attempt is not billed by itself, and did not fail.
     this.#notes.length = 0;
-    this.#resetResponse();
+    if (goesOnLater) this.#tap?.rest();
+    else this.#resetResponse();
     this.#waitsForTurn();
     return true;
   }
@@ -184,18 +189,6 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     return this.#overflow.leaves(this.#routes, isLast, () => {
       if (this.#phase === "admitting") this.#dispatch();
     });
-  }
-
-  /** Wakes the pool, if possible. The request is held, or a later pool takes it while this one wakes. */
-  #wakes(route: PoolRoute): boolean {
-    if (!this.#routes.mayWake(route)) return false;
-    const hasSubstitute = this.#routes.hasFallback("waking", this.#runtime.now());
-    const bytes = hasSubstitute ? undefined : this.request.bodyBytes;
-    const held = this.#runtime.wake(route.pool, bytes, this.goesOn.bind(this));
-    if (hasSubstitute) this.#routes.reason = "waking";
-    else if (held === undefined) this.#routes.reason = "overloaded";
-    else [this.#phase, this.#releaseHold] = ["held", held];
-    return true;
   }
 
   #chosen(route: PoolRoute, nowMs: number): AttemptStart | undefined {
@@ -212,7 +205,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#phase = "waiting";
     const isFilling = this.request.isBatch && route.pool.fair !== undefined;
     const hedgeAfter = isFilling ? undefined : route.pool.config.hedgeAfter;
-    const continuation = this.#continuation;
+    const { continuation } = this.#progress;
     const message = attemptMessage(this.request, { route, replica: start.placement.replica, continuation });
     if (hedgeAfter !== undefined && this.#hedgeTimer === undefined && continuation === undefined) {
       this.#hedgeTimer = setTimeout(() => this.#hedge(route), hedgeAfter);
@@ -232,16 +225,20 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   attemptHead(attempt: Attempt, head: ResponseHead): void {
     const nowMs = this.#runtime.now();
     attempt.lastByteAtMs = nowMs;
+    const reason: FallbackReason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
+    // A line of a batch that found no room begins again later.
+    if (this.#hasBegun && this.request.isBatch && reason === "overloaded") this.#resetResponse();
     if (this.#hasBegun) {
       const detail = `the continuation answered ${head.status}`;
       if (head.status !== 200 || !head.isEventStream) this.#breakStream(attempt, { kind: "malformed", detail });
       return;
     }
-    const reason: FallbackReason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
     const isHedged = this.#attempts.length > 1;
     if (
       isRetryable(head.status, this.request.endpoint.operation) &&
-      (isHedged || this.#hasAlternative(attempt, reason, nowMs))
+      (isHedged ||
+        this.#routes.hasAlternative(attempt, reason, this.#runtime) ||
+        this.#overflow?.hasTarget(this.#routes))
     ) {
       this.#drop(attempt);
       this.#routes.reason = reason;
@@ -255,7 +252,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (head.isEventStream && head.status === 200) {
       const hidesUsage = !this.request.peek.isUsageAsked && attempt.pool.config.streamUsage;
       this.#tap = new SseTap(this.request.endpoint.operation, hidesUsage);
-      if (isResumable(this.request, attempt.route)) this.#record = new StreamRecord(this.#runtime.records);
+      this.#progress.begin(attempt.route);
       this.#phase = "streaming";
     }
   }
@@ -284,7 +281,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.conclude(head.status >= 500 ? "failed" : "completed", nowMs);
     if (this.#tap !== undefined) {
       const rest = this.#tap.rest();
-      if (rest !== undefined) this.#forward(attempt, this.#continuation?.rewrite(rest) ?? rest, undefined);
+      if (rest !== undefined) this.#forward(attempt, this.#progress.rewrite(rest), undefined);
       if (!this.#hasBegun) this.#target.begin(head.status, headersOf(attempt, this.request.id), noBytes);
       this.#end(this.#tap.hasError ? "failed" : "completed", head.status, () => this.#target.end());
       return;
@@ -336,8 +333,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       const raw = kept === part && payload.length === 1 ? data.raw : undefined;
       const isLast = tap.isDone && index === payload.length - 1;
       if (isLast) this.#endStream(attempt, kept);
-      else this.#forward(attempt, this.#continuation?.rewrite(kept) ?? kept, raw);
-      this.#record?.add(kept);
+      else this.#forward(attempt, this.#progress.rewrite(kept), raw);
+      this.#progress.add(kept);
     }
     if (tap.outputCount > outputBefore) {
       attempt.pool.router.tokens(attempt.ticket, tap.outputCount - outputBefore, data.nowMs);
@@ -363,7 +360,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#hasBegun) goesOn = this.#target.write(bytes, raw);
     else {
       this.#hasBegun = true;
-      if (this.#record === undefined || !this.#runtime.keepsBodies()) this.#forgetStream();
+      const isKept = this.request.isBatch || (this.#progress.isRecorded && this.#runtime.keepsBodies());
+      if (!isKept) this.#forgetStream();
       goesOn = this.#target.begin(attempt.head!.status, headersOf(attempt, this.request.id), bytes);
     }
     if (!goesOn) attempt.pause();
@@ -371,7 +369,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   /** Sends the last event after the usage is recorded; the end of the body may come later or never. */
   #endStream(attempt: Attempt, last: Buffer): void {
-    const bytes = this.#continuation?.rewrite(last) ?? last;
+    const bytes = this.#progress.rewrite(last);
     this.#drop(attempt);
     attempt.lastEventCame(this.#runtime.now());
     this.#end("completed", 200, () => {
@@ -396,6 +394,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
+    if (this.#beginsAgain(attempt, kind)) return;
     const { pool, replica } = attempt;
     this.#runtime.log(`pool ${pool.name}, replica ${replica.id}: response ${this.request.id} broke: ${detail}`);
     const event = this.#phase === "streaming" ? brokenStreamEvent(this.request.endpoint, kind) : undefined;
@@ -403,29 +402,34 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #continues(failed: Attempt, nowMs: number): boolean {
-    if (this.#record === undefined || this.#routes.attemptCount >= failed.pool.config.attempts) return false;
-    if (!this.#runtime.retries.take()) return false;
-    const continuation = continuationOf(this.request, failed.route, this.#record);
-    if (continuation === undefined) return false;
+    if (!this.#progress.isRecorded || this.#routes.attemptCount >= failed.pool.config.attempts) return false;
+    if (!this.#runtime.retries.take() || this.#progress.at(failed.route) === undefined) return false;
     this.#routes.tried = [failed.replica.id];
     const start = this.#chosen(failed.route, nowMs);
-    if (start === undefined) return false;
-    this.#continuation = continuation;
-    this.#try(failed.route, start, true);
-    this.#phase = "streaming";
-    this.#committed = this.#attempts.at(-1);
-    return true;
+    if (start !== undefined) this.#resume(failed.route, start);
+    return start !== undefined;
   }
 
-  #hasAlternative(attempt: Attempt, reason: FallbackReason, nowMs: number): boolean {
-    if (this.#routes.attemptCount < attempt.pool.config.attempts) {
-      const tried = [...this.#routes.tried, attempt.replica.id];
-      const request = routingRequestOf(this.request, attempt.route, tried, this.#runtime);
-      if (attempt.pool.choose(request, nowMs) !== undefined && this.#runtime.retries.take()) return true;
-    }
-    this.#routes.attemptCount = attempt.pool.config.attempts;
-    const routes = this.#routes;
-    return routes.mayReturn || routes.hasFallback(reason, nowMs) || this.#overflow?.hasTarget(routes) === true;
+  /** Continues a stream, or begins a line of a batch again where the pool cannot continue it. */
+  #resume(route: PoolRoute, start: AttemptStart): void {
+    const continuation = this.#progress.at(route);
+    if (continuation === undefined) this.#resetResponse();
+    this.#progress.continuation = continuation;
+    this.#try(route, start, continuation !== undefined);
+    if (continuation !== undefined) [this.#phase, this.#committed] = ["streaming", this.#attempts.at(-1)];
+  }
+
+  /** A line of a batch whose stream broke has given nobody anything yet: it begins again. */
+  #beginsAgain({ head, pool, replica }: Attempt, kind: StreamBreak["kind"]): boolean {
+    if (!this.request.isBatch || kind === "tooLarge" || this.#phase !== "streaming") return false;
+    // A replica that refuses to continue an answer can still take the line.
+    const isRefused = head !== undefined && head.status !== 200;
+    const mayRetry = this.#routes.attemptCount < pool.config.attempts && this.#runtime.retries.take();
+    if (!isRefused && !mayRetry) return false;
+    this.#resetResponse();
+    this.#routes.again(isRefused ? undefined : replica.id);
+    this.#dispatch();
+    return true;
   }
 
   #commit(attempt: Attempt, nowMs: number): void {
@@ -439,8 +443,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   #resetResponse(): void {
     this.#tap = this.#committed = undefined;
-    this.#record?.release();
-    this.#record = undefined;
+    this.#hasBegun = false;
+    this.#progress.clear();
     this.#buffered.clear();
     this.#firstByteAtMs = 0;
     this.#phase = "waiting";
@@ -448,8 +452,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   /** Drops body and events of a stream that will not be continued on another replica. */
   #forgetStream(): void {
-    this.#record?.release();
-    this.#record = undefined;
+    this.#progress.release();
     this.#runtime.bodyUnneeded(this);
   }
 
@@ -467,17 +470,14 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Settles limits and usage, then sends the client the end of its response. */
   #end(outcome: UsageOutcome, status: number, finish: () => void): void {
     clearTimeout(this.#hedgeTimer);
-    this.#record?.release();
+    this.#progress.release();
     this.#buffered.ended();
     [this.#phase, this.#finish] = ["ending", finish];
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#notes.length > 0;
     this.limits.end(hasUsed ? usedOf(record) : undefined);
-    const times = {
-      startedAtMs: this.#startedAtMs,
-      firstByteAtMs: this.#firstByteAtMs,
-      endedAtMs: this.#runtime.now(),
-    };
+    const [startedAtMs, firstByteAtMs, endedAtMs] = [this.#startedAtMs, this.#firstByteAtMs, this.#runtime.now()];
+    const times = { startedAtMs, firstByteAtMs, endedAtMs };
     const served = { attempts: this.#notes, refusal: this.#refusal, isStream: this.#tap !== undefined };
     this.#summary = { record, ...times, ...served, ...servedByOf(this.#committed), reserved: this.limits.reserved };
     // Others start when the turn ends, so everything about this request is settled before.
@@ -494,7 +494,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   #usageRecord(outcome: UsageOutcome, status: number): ExchangeSummary["record"] {
     const attempt = this.#committed ?? this.#attempts[0];
-    const parts = { tap: this.#tap, buffered: this.#buffered, continuation: this.#continuation, attempt };
+    const parts = { tap: this.#tap, buffered: this.#buffered, continuation: this.#progress.continuation, attempt };
     return servedUsage(this.request, { outcome, status, atMs: this.#startedAtMs }, parts);
   }
 }

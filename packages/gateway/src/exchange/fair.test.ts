@@ -171,6 +171,44 @@ describe("a pool with fair shares", () => {
     expect(upstream.requestCount).toBe(3);
   });
 
+  it("continues a line that was stopped in the middle of its answer, with every token once", async () => {
+    const { upstream, gateway } = await start({ tokens: 8, everyMs: 60 }, "concurrency: 1");
+    const id = await lineOf(gateway);
+    await until(() => upstream.sentTokens === 3);
+    expect((await chat(gateway.url, { max_tokens: 1 }, "much")).status).toBe(200);
+    await until(async () => (await batchOf(gateway, id)).status === "completed");
+    const { output_file_id: file } = (await batchOf(gateway, id)) as ShownBatch & { output_file_id: string };
+    const output = await (await fetch(`${gateway.url}/v1/files/${file}/content`, { headers })).text();
+    const { body } = (JSON.parse(output) as { response: { body: object } }).response;
+    expect(body).toMatchObject({
+      object: "chat.completion",
+      choices: [{ message: { role: "assistant", content: "t0 t1 t2 t3 t4 t5 t6 t7 " }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 2, completion_tokens: 8 },
+    });
+    expect(upstream.lastBody?.continue_final_message).toBe(true);
+    // Eight tokens of the line and one of the request: none was generated twice, beyond those that were on their way.
+    expect(upstream.sentTokens).toBeLessThanOrEqual(10);
+    await until(() => usageLines(gateway).length >= 2);
+    const billed = usageLines(gateway).filter((each) => each.includes('"little"'));
+    expect(billed).toHaveLength(1);
+    expect(JSON.parse(billed[0] ?? "")).toMatchObject({ promptTokens: 2, completionTokens: 8, outcome: "completed" });
+  });
+
+  it.each([400, 503])("begins a line again whose continuation is answered %d, and bills it once", async (status) => {
+    const options = { tokens: 8, everyMs: 60, continuationStatus: status };
+    const { upstream, gateway } = await start(options, "concurrency: 1");
+    const id = await lineOf(gateway);
+    await until(() => upstream.sentTokens === 3);
+    expect((await chat(gateway.url, { max_tokens: 1 }, "much")).status).toBe(200);
+    await until(async () => (await batchOf(gateway, id)).status === "completed");
+    expect((await batchOf(gateway, id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+    await until(() => usageLines(gateway).length >= 2);
+    const billed = usageLines(gateway).filter((each) => each.includes('"little"'));
+    const completed = billed.map((each) => JSON.parse(each) as { completionTokens: number });
+    expect(completed.reduce((sum, { completionTokens }) => sum + completionTokens, 0)).toBe(8);
+    expect(upstream.requestCount).toBe(4);
+  });
+
   it("lets a batch end whose line finds no slot", async () => {
     const { upstream, gateway } = await start({ delayMs: 60_000 }, "concurrency: 1, waitMax: 500ms");
     const leaving = new AbortController();

@@ -8,7 +8,10 @@ import { addedMaximumOf } from "./settlement.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 import { chunkOf, dataOf, type Chunk, type Received, type StreamIdentity, type StreamRecord } from "./stream-record.ts";
 
-export function isResumable({ endpoint, peek }: ExchangeRequest, { pool }: PoolRoute): boolean {
+export function isResumable(
+  { endpoint, peek }: Pick<ExchangeRequest, "endpoint" | "peek">,
+  { pool }: PoolRoute,
+): boolean {
   const isAllowed = pool.config.resume ?? pool.traits.canResume;
   return isAllowed && peek.isResumable && (endpoint.operation === "chat" || endpoint.operation === "text_completion");
 }

@@ -4,8 +4,10 @@
  */
 import type { UpstreamFailureKind } from "../http/upstream-connection.ts";
 import type { ApiError } from "../protocols/api-error.ts";
+import type { Attempt } from "./attempt.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
 import type { Pool } from "../replicas/pool.ts";
+import { routingRequestOf } from "./routing-request.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";
 
 export class RouteCursor {
@@ -76,6 +78,17 @@ export class RouteCursor {
     return this.#isAway && this.hasLater;
   }
 
+  /** Whether another attempt may end better than this one: at another replica, or in a later pool. */
+  hasAlternative({ pool, route, replica }: Attempt, reason: FallbackReason, runtime: Runtime): boolean {
+    const nowMs = runtime.now();
+    if (this.attemptCount < pool.config.attempts) {
+      const request = routingRequestOf(this.#request, route, [...this.tried, replica.id], runtime);
+      if (pool.choose(request, nowMs) !== undefined && runtime.retries.take()) return true;
+    }
+    this.attemptCount = pool.config.attempts;
+    return this.mayReturn || this.hasFallback(reason, nowMs);
+  }
+
   /** Sends the request to the target of an overflow. `isLast`: its own pools were tried. */
   leave(route: PoolRoute, isLast: boolean): void {
     this.#routes = isLast ? [route] : [route, ...this.#routes];
@@ -83,6 +96,12 @@ export class RouteCursor {
     this.restart();
     this.reason = undefined;
     this.#isAway = true;
+  }
+
+  /** The request begins again in the current pool; `failed`: the replica that failed it. */
+  again(failed: string | undefined): void {
+    this.reason = failed === undefined ? undefined : "failed";
+    this.tried = failed === undefined ? [] : [...this.tried, failed];
   }
 
   /** Forgets the attempts in the current pool. */
@@ -94,6 +113,25 @@ export class RouteCursor {
   /** Whether the request may wake the pool. A count of tokens is not worth the start of a model: it is estimated. */
   mayWake({ pool }: PoolRoute): boolean {
     return pool.wake !== undefined && this.#request.endpoint.operation !== "count_tokens";
+  }
+
+  /**
+   * Wakes the pool if it has no replica and can be woken. Returns the function that ends the wait of the held request, which goes on
+   * with `ready`, or `elsewhere` if it does not wait: a later pool takes it while this one wakes, or too many wait.
+   */
+  wake(
+    route: PoolRoute,
+    runtime: Runtime,
+    ready: (error: ApiError | undefined) => void,
+  ): (() => void) | "elsewhere" | undefined {
+    const nowMs = runtime.now();
+    const { caller, bodyBytes } = this.#request;
+    if (route.pool.hasAvailable(nowMs, caller.allowedRegions) || !this.mayWake(route)) return undefined;
+    const hasSubstitute = this.hasFallback("waking", nowMs);
+    const held = runtime.wake(route.pool, hasSubstitute ? undefined : bodyBytes, ready);
+    if (held !== undefined && !hasSubstitute) return held;
+    this.reason = hasSubstitute ? "waking" : "overloaded";
+    return "elsewhere";
   }
 
   /** Whether a later pool now accepts requests that fall back for this reason. */

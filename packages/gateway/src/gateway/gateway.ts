@@ -10,6 +10,7 @@ import { FileAnswer } from "../batches/file-answer.ts";
 import { BatchRunner, type BatchResult } from "../batches/runner.ts";
 import type { BatchStore } from "../batches/store.ts";
 import { CollectTarget } from "../exchange/collect-target.ts";
+import { JoinedTarget } from "../exchange/joined-target.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import { ExchangeList } from "../exchange/exchange-list.ts";
 import { isTriedAgain } from "../exchange/pool-turn.ts";
@@ -41,6 +42,7 @@ import type { RequestRing } from "../telemetry/request-ring.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
+import { streamedLine } from "./streamed-line.ts";
 import { aloneHead, bodiesFull, errorAnswer, filesFail, usageFails } from "./own-messages.ts";
 import { observeLatencies } from "./observe-latencies.ts";
 import { admit, admitStored, type Admitted, type Message } from "./admission.ts";
@@ -397,16 +399,15 @@ export class Gateway implements ClientPort, Runtime {
       const answer = "kind" in admitted ? errorAnswer(path, admitted) : { ...admitted, retryAfterMs: undefined };
       return Promise.resolve({ ...answer, id: "", body: answer.body.toString() });
     }
+    const streamed = streamedLine(admitted);
     return new Promise((resolve) => {
-      const collect = new CollectTarget(({ status, headers, body: answer }) => {
-        resolve({
-          status,
-          id: exchange.request.id,
-          body: answer.toString("utf8"),
-          retryAfterMs: retryAfterIn(headers),
-        });
-      });
-      const exchange = this.#exchangeOf(admitted, aloneHead, collect);
+      const collect = new (streamed === undefined ? CollectTarget : JoinedTarget)(
+        ({ status, headers, body: answer }) => {
+          const { id } = exchange.request;
+          resolve({ status, id, body: answer.toString("utf8"), retryAfterMs: retryAfterIn(headers) });
+        },
+      );
+      const exchange = this.#exchangeOf(streamed ?? admitted, aloneHead, collect);
       this.exchanges.add(exchange, undefined);
       exchange.start();
     });

@@ -13,6 +13,8 @@ export interface MockOptions {
   /** Breaks the connection once, after this number of tokens of a stream. */
   readonly breakAfter?: number;
   readonly status?: number;
+  /** Status for requests that continue an answer. */
+  readonly continuationStatus?: number;
   /** Time before the answer begins, in milliseconds. */
   readonly delayMs?: number;
 }
@@ -91,7 +93,10 @@ export class MockUpstream {
       return;
     }
     this.lastHeaders = request.headers;
-    const { delayMs, status } = this.options;
+    const { delayMs, continuationStatus } = this.options;
+    const isContinued =
+      continuationStatus !== undefined && Buffer.concat(chunks).includes('"continue_final_message":true');
+    const status = isContinued ? continuationStatus : this.options.status;
     if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
     if (response.destroyed) return;
     if (status !== undefined) {
