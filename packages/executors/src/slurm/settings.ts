@@ -24,6 +24,19 @@ const fields = z.strictObject({
   configuration: absolutePath
     .optional()
     .meta({ description: "`slurm.conf` of the cluster. Default: that of this machine." }),
+  restAddress: z
+    .string()
+    .max(1_024)
+    .regex(/^(?:unix:\/|https?:\/\/)\S+$/, "unix:/path or a URL")
+    .optional()
+    .meta({
+      description:
+        "Address of `slurmrestd`: `unix:/path` or a URL. Nodes, partitions and jobs are read there, and by commands while it gives no sound answer. Default: commands alone.",
+    }),
+  restTokenFile: absolutePath.optional().meta({
+    description: "File with the JSON web token for `slurmrestd`, which is read at each request.",
+  }),
+  restUser: word.optional().meta({ description: "User of that token." }),
   node: absolutePath
     .optional()
     .meta({ description: "Path of Node.js on the nodes. Default: the path on this machine." }),

@@ -144,7 +144,7 @@ class SlurmExecutor implements Executor {
     this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
     this.#owners = owners;
-    this.#commands = new SlurmCommands(settings, owners);
+    this.#commands = new SlurmCommands(settings, owners, (message) => this.#problem(message));
     this.#watch = new AttemptWatch({
       store: this.#store,
       commands: this.#commands,

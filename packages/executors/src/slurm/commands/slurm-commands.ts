@@ -1,4 +1,7 @@
-/** Slurm through its command-line tools. Every call has a time limit, and only a few run at a time. */
+/**
+ * Slurm through its command-line tools, and its state through slurmrestd where that is declared. Every call has a time limit, and only a few
+ * commands run at a time.
+ */
 import { userInfo } from "node:os";
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
@@ -6,9 +9,12 @@ import type { SlurmSettings } from "../settings.ts";
 import type { JobList } from "./job-list.ts";
 import { JOB_FORMAT, readJobList } from "./job-list.ts";
 import { runCommand, type CommandOutput } from "@headroom/platform";
+import { RestReader } from "../rest/rest-reader.ts";
 
 /** Commands at a time. The controller serves few at once anyway, and each costs a process here. */
 const CONCURRENCY_MAX = 4;
+/** Time in ms for which commands are used after slurmrestd gave no sound answer. */
+const REST_PAUSE_MS = 30_000;
 
 /** The users of the jobs, by name of the job. */
 export interface JobOwners {
@@ -43,9 +49,17 @@ export class SlurmCommands {
   readonly #env: Readonly<Record<string, string>>;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
+  readonly #rest: RestReader | null;
+  readonly #onProblem: (message: string) => void;
+  #restPausedUntilMs = 0;
+  #isRestTold = false;
 
-  constructor(settings: SlurmSettings, owners: JobOwners) {
+  constructor(settings: SlurmSettings, owners: JobOwners, onProblem: (message: string) => void) {
     this.#settings = settings;
+    this.#onProblem = onProblem;
+    const { restAddress, restTokenFile, restUser, commandTimeoutMs } = settings;
+    const rest = { tokenFile: restTokenFile, user: restUser, timeoutMs: commandTimeoutMs };
+    this.#rest = restAddress === undefined ? null : new RestReader({ ...rest, address: restAddress });
     this.#owners = owners;
     const { username, homedir } = userInfo();
     this.#env = {
@@ -62,14 +76,49 @@ export class SlurmCommands {
   show(entity: "node" | "partition" | "topology" | "config"): Promise<string> {
     // Details are the accelerators in use, which `AllocTRES` has only where the accounting counts them.
     const details = entity === "node" ? ["--details"] : [];
-    return this.#answer("scontrol", ["show", entity, "--all", "--oneliner", ...details]);
+    const command = (): Promise<string> =>
+      this.#answer("scontrol", ["show", entity, "--all", "--oneliner", ...details]);
+    if (entity === "node") return this.#read((rest) => rest.nodes(), command);
+    return entity === "partition" ? this.#read((rest) => rest.partitions(), command) : command();
   }
 
   /** Jobs of the owners whose names begin with the prefix, also those that ended within `MinJobAge`. */
   async jobs(prefix: string): Promise<JobList> {
+    const text = await this.#read(
+      (rest) => rest.jobs(),
+      () => this.#ownJobs(),
+    );
+    return readJobList(text, prefix, (uid, name) => this.#owners.owns(uid, name));
+  }
+
+  /**
+   * As `jobs`, by `squeue` alone. The user of slurmrestd may not see all jobs (`PrivateData`), and a job that seems to be missing would be
+   * submitted again.
+   */
+  async jobsByCommand(prefix: string): Promise<JobList> {
+    return readJobList(await this.#ownJobs(), prefix, (uid, name) => this.#owners.owns(uid, name));
+  }
+
+  #ownJobs(): Promise<string> {
     const users = [...this.#owners.uids].join(",");
     const args = ["--noheader", "--all", "--states=all", `--user=${users}`, `--format=${JOB_FORMAT}`];
-    return readJobList(await this.#answer("squeue", args), prefix, (uid, name) => this.#owners.owns(uid, name));
+    return this.#answer("squeue", args);
+  }
+
+  /** Through slurmrestd; by commands for a while if it gives no sound answer. */
+  async #read(rest: (reader: RestReader) => Promise<string>, command: () => Promise<string>): Promise<string> {
+    if (this.#rest === null || performance.now() < this.#restPausedUntilMs) return await command();
+    try {
+      const text = await rest(this.#rest);
+      this.#isRestTold = false;
+      return text;
+    } catch (error) {
+      this.#restPausedUntilMs = performance.now() + REST_PAUSE_MS;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!this.#isRestTold) this.#onProblem(`Slurm is read by its commands: ${reason}`);
+      this.#isRestTold = true;
+      return await command();
+    }
   }
 
   async submit(args: readonly string[]): Promise<Submission> {

@@ -168,7 +168,7 @@ export class JobLauncher {
     const { commands, watch } = this.#setup;
     try {
       const jobName = watch.jobName(watched.name);
-      const { jobs, isComplete } = await commands.jobs(jobName);
+      const { jobs, isComplete } = await commands.jobsByCommand(jobName);
       if (isComplete && !jobs.has(jobName)) await this.submit(watched);
     } catch {
       // The poll goes on asking, and submits the job if it does not exist.

@@ -16,14 +16,19 @@ export function testSettings(
   return slurmSettings.parse({ ...settings, ...more });
 }
 
-export const slurmSubject = (cluster: SlurmCluster, onProblem: (message: string) => void): ConformanceSubject => ({
+/** `more`: settings beside those of all tests. */
+export const slurmSubject = (
+  cluster: SlurmCluster,
+  onProblem: (message: string) => void,
+  more: Partial<SlurmSettings> = {},
+): ConformanceSubject => ({
   id: "slurm",
   nodes: cluster.nodes.map((name) => nodeId(`slurm-${name}`)),
   choosesDevices: true,
   open: (homeDir) =>
     createSlurmExecutor({
       id: "slurm",
-      settings: testSettings(cluster, path.join(homeDir, "shared")),
+      settings: testSettings(cluster, path.join(homeDir, "shared"), more),
       stateDir: path.join(homeDir, "state"),
       logFileMaxBytes: 64 * 1024,
       logFilesKept: 3,

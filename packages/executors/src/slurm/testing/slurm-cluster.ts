@@ -8,6 +8,7 @@ import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -33,6 +34,8 @@ const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 100;
 /** Ports below those that Linux uses for outgoing connections (ip(7)), away from the rendezvous ports of gangs. */
 const PORTS = { first: 17_100, size: 900 };
+const REST_PROGRAM = "/usr/sbin/slurmrestd";
+const NOBODY = 65_534;
 /** Bytes of a daemon's log in a message. */
 const LOG_SHOWN = 1_000;
 
@@ -74,6 +77,8 @@ export class SlurmCluster {
   readonly directory: string;
   readonly nodes: readonly string[];
   readonly cloudNodes: readonly string[];
+  /** Address of slurmrestd; `null`: it is not installed, or cannot run here. */
+  restAddress: string | null = null;
   readonly #shape: ClusterShape;
   readonly #daemons = new Map<string, ChildProcess>();
 
@@ -187,6 +192,20 @@ export class SlurmCluster {
     await this.startController();
     for (const node of this.nodes) this.startNode(node);
     await this.nodesAreIdle();
+    await this.startRest();
+  }
+
+  /** slurmrestd serves a socket as a user without rights: it refuses to run as root. */
+  async startRest(): Promise<void> {
+    if (!existsSync(REST_PROGRAM) || userInfo().uid !== 0) return;
+    const socket = this.#in("rest/socket");
+    mkdirSync(path.dirname(socket), { recursive: true });
+    chownSync(path.dirname(socket), NOBODY, NOBODY);
+    const as = ["--reuid", String(NOBODY), "--regid", String(NOBODY), "--clear-groups"];
+    const serve = ["-f", this.configurationFile, "-s", "openapi/v0.0.38", "-a", "rest_auth/local", `unix:${socket}`];
+    this.#spawn("slurmrestd", "/usr/bin/setpriv", [...as, REST_PROGRAM, ...serve]);
+    await this.#until("slurmrestd", () => existsSync(socket));
+    this.restAddress = `unix:${socket}`;
   }
 
   /** Keys as in slurm.conf(5). */
@@ -281,8 +300,12 @@ export class SlurmCluster {
   }
 
   #daemon(name: string, program: Program, ...args: readonly string[]): void {
+    this.#spawn(name, this.#program(program), args);
+  }
+
+  #spawn(name: string, program: string, args: readonly string[]): void {
     const log = openSync(this.#in(`${name}.log`), "a", 0o600);
-    this.#daemons.set(name, spawn(this.#program(program), args, { env: this.env, stdio: ["ignore", log, log] }));
+    this.#daemons.set(name, spawn(program, args, { env: this.env, stdio: ["ignore", log, log] }));
     closeSync(log);
   }
 
