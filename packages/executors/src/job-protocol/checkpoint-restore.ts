@@ -10,7 +10,7 @@ import path from "node:path";
 import type { LaunchGang, StoredCheckpoint } from "@headroom/model";
 import { contentDigest } from "@headroom/platform";
 import { StagingFailure } from "./input-staging.ts";
-import type { Bring } from "./input-staging.ts";
+import type { Bring, StagedLaunch } from "./input-staging.ts";
 import { isWithin } from "./untrusted-files.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, COPYFILE_FICLONE } = constants;
@@ -18,6 +18,12 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, COPYFILE_FICLONE } = constants;
 export interface ResumePoint {
   readonly path: string;
   readonly step: number;
+}
+
+/** A launch whose bytes are where its workers read them. */
+export interface PreparedLaunch extends StagedLaunch {
+  /** `null`: the work begins from its start. */
+  readonly resume: ResumePoint | null;
 }
 
 interface RestoreSetup {

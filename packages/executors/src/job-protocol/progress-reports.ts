@@ -13,6 +13,7 @@ const PROGRESS_INTERVAL_MS = 2_000;
 const RARE_INTERVAL_MS = 30_000;
 
 type Kind = "progress" | "utilization" | "rejected";
+type Checkpoint = ProgressNews["checkpoints"][number];
 
 export class ProgressReports {
   readonly #files: readonly ProgressFile[];
@@ -20,16 +21,24 @@ export class ProgressReports {
   readonly #pending = new Map<Kind, ExecutorInput>();
   readonly #toldAtMs = new Map<Kind, number>();
   readonly #attemptId: AttemptId;
+  readonly #onCheckpoint: (reported: Checkpoint) => void;
   #isCatchingUp: boolean;
 
   /** `isAdopted`: the attempt ran before this process started, so its old progress is not reported again. */
-  constructor(files: AttemptFiles, launch: LaunchRecord, reporter: Reporter, isAdopted: boolean) {
+  constructor(
+    files: AttemptFiles,
+    launch: LaunchRecord,
+    reporter: Reporter,
+    isAdopted: boolean,
+    onCheckpoint: (reported: Checkpoint) => void = () => {},
+  ) {
     this.#files = partsOf(launch).map(
       ({ ranks }, part) =>
         new ProgressFile(partFiles(files.key, part).progressFile, { ...launch, workerCount: ranks.length }),
     );
     this.#attemptId = launch.attemptId;
     this.#reporter = reporter;
+    this.#onCheckpoint = onCheckpoint;
     this.#isCatchingUp = isAdopted;
   }
 
@@ -61,7 +70,10 @@ export class ProgressReports {
     if (progress !== null) this.#pending.set("progress", progress);
     if (utilization !== null) this.#pending.set("utilization", utilization);
     if (rejected !== null) this.#pending.set("rejected", rejected);
-    for (const checkpoint of this.#isCatchingUp ? checkpoints.slice(-1) : checkpoints) this.#reporter.tell(checkpoint);
+    for (const checkpoint of this.#isCatchingUp ? checkpoints.slice(-1) : checkpoints) {
+      this.#reporter.tell(checkpoint);
+      this.#onCheckpoint(checkpoint);
+    }
     for (const { name, path } of artifacts)
       this.#reporter.tell({ kind: "artifactReported", attemptId: this.#attemptId, name, path });
     if (stepTimes !== null && !this.#isCatchingUp) this.#reporter.tell(stepTimes);

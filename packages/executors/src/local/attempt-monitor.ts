@@ -20,7 +20,7 @@ import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { ProgressFile } from "../job-protocol/progress-file.ts";
 import type { ProgressNews } from "../job-protocol/progress-file.ts";
-import { digestTurns, DigestTurns, uploadTurns } from "./digest-turns.ts";
+import { digestTurns, DigestTurns, uploadTurns } from "../job-protocol/digest-turns.ts";
 import { ReadinessProber } from "./readiness-prober.ts";
 import { SizeNews } from "./size-news.ts";
 import { SupervisorWatch } from "./supervisor-watch.ts";

@@ -19,10 +19,10 @@ import { requestStop } from "../job-protocol/stop-request.ts";
 import { makeAttemptDirectories } from "../job-protocol/attempt-directories.ts";
 import type { Isolation } from "../processes/isolation/isolation.ts";
 import { StagingFailure } from "../job-protocol/input-staging.ts";
-import type { InputStaging, StagedLaunch } from "../job-protocol/input-staging.ts";
+import type { InputStaging } from "../job-protocol/input-staging.ts";
 import type { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
 import { restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
-import type { ResumePoint } from "../job-protocol/checkpoint-restore.ts";
+import type { PreparedLaunch } from "../job-protocol/checkpoint-restore.ts";
 import { drainOf } from "../job-protocol/drain-record.ts";
 import { uploadOf } from "../job-protocol/upload-record.ts";
 import { withNetwork } from "../processes/isolation/isolation-record.ts";
@@ -236,10 +236,6 @@ export class Launcher {
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail, cause);
   }
-}
-
-interface PreparedLaunch extends StagedLaunch {
-  readonly resume: ResumePoint | null;
 }
 
 interface GivenUp {

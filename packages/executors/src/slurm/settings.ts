@@ -77,7 +77,7 @@ const fields = z.strictObject({
   }),
   leavesOutputs: z.boolean().default(false).meta({
     description:
-      "Whether work with `data.store` or `checkpoint.store` runs here although nothing is uploaded: artifacts stay where it writes them. False: it runs in other pools.",
+      "Whether nothing is uploaded: artifacts of work with `data.store` or `checkpoint.store` stay where it writes them. False: they are uploaded if `userRule` is `controlPlane` and `readsStores` false, and otherwise such work runs in other pools.",
   }),
   passDrains: z.boolean().default(false).meta({
     description:

@@ -22,13 +22,12 @@ import type {
   KnownAttempt,
   LogChunk,
   LogRequest,
-  WorkerUsage,
 } from "../executor.ts";
 import type { NodeSignals } from "../node-signals.ts";
-import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import type { LogLimits } from "../job-protocol/attempt-records.ts";
 import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
-import { partFiles, partsOf, usageByRank } from "../job-protocol/attempt-parts.ts";
+import { partsOf } from "../job-protocol/attempt-parts.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import { InputStaging } from "../job-protocol/input-staging.ts";
 import type { StagingProgress } from "../job-protocol/input-staging.ts";
@@ -43,14 +42,15 @@ import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
 import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
+import { freshUsage } from "./executor/fresh-usage.ts";
 import { execRefusal } from "./executor/exec-refusal.ts";
 import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
 import { ReusableJobs } from "./executor/reusable-jobs.ts";
 import { RecordedOwners } from "./executor/job-owners.ts";
+import { JobTransfers } from "../job-protocol/job-transfers.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import type { SlurmSettings } from "./settings.ts";
-import { ALIVE_MS } from "./agent/part-supervisor.ts";
 
 export interface SlurmExecutorOptions {
   readonly id: ExecutorId;
@@ -88,6 +88,8 @@ class SlurmExecutor implements Executor {
   readonly #reporter: Reporter;
   readonly #cache: NodeCache | null;
   readonly #staging: InputStaging | null;
+  /** `null`: nothing is uploaded, because outputs are left, or nothing is staged either. */
+  readonly #transfers: JobTransfers | null;
   readonly #watch: AttemptWatch;
   readonly #launcher: JobLauncher;
   readonly #queue = new EffectQueue();
@@ -122,7 +124,8 @@ class SlurmExecutor implements Executor {
       images: false,
       // Jobs of other users cannot read the cache of the control plane.
       inputs: settings.readsStores || !runsAsOthers,
-      uploads: settings.leavesOutputs,
+      // Without stores, work that names one is refused when it is submitted.
+      uploads: settings.leavesOutputs || !(runsAsOthers || settings.readsStores),
       ...(isForSubmitters ? { submitters: true } : {}),
     };
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
@@ -140,6 +143,7 @@ class SlurmExecutor implements Executor {
             isSeen: isSeenByNodes(options.stores, settings),
             onTransferred: (moved) => this.#reporter.tell(moved),
           });
+    this.#transfers = this.#staging === null || settings.leavesOutputs ? null : this.#openTransfers(options);
     const reusable = new ReusableJobs();
     this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
@@ -155,6 +159,7 @@ class SlurmExecutor implements Executor {
       submit: (watched) => this.#launcher.submit(watched),
       giveBackAfterMs: settings.giveBackAfterMs,
       onEnded: (files, launch) => reusable.note(files, launch),
+      transfers: this.#transfers,
       onSilence: (detail) => this.#tellSilence(detail),
       outOfService: async () => (await this.#readCluster()).outOfService,
       checkDirectory: () => this.#mark.check(),
@@ -167,18 +172,23 @@ class SlurmExecutor implements Executor {
       commands: this.#commands,
       settings,
       stateDir,
-      log: {
-        fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
-        filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
-      },
+      log: logLimits(options),
       watch: this.#watch,
       nodes: () => this.#nodes(),
       onRecorded: (name) => owners.note(name),
       stores: options.stores,
       staging: this.#staging ?? undefined,
+      transfers: this.#transfers,
       reusable,
       onProblem: (message) => this.#problem(message),
     });
+  }
+
+  #openTransfers({ stores, stateDir }: SlurmExecutorOptions): JobTransfers | null {
+    if (stores === undefined) return null;
+    const emit = (input: ExecutorInput): void => this.#reporter.tell(input);
+    const onProblem = (message: string): void => this.#problem(message);
+    return new JobTransfers({ stores, dir: path.join(stateDir, "transfers"), emit, onProblem });
   }
 
   whenSilent(listener: (detail: string) => void): void {
@@ -265,7 +275,10 @@ class SlurmExecutor implements Executor {
     this.#followTimer = setInterval(() => void this.#follow(), FOLLOW_MS);
     this.#started = this.#reporter
       .listen(listener)
-      .then(() => this.#watch.start())
+      .then(() => {
+        this.#transfers?.start();
+        return this.#watch.start();
+      })
       .catch((error: unknown) => this.#problem(`Reading the attempts: ${messageOf(error)}`));
   }
 
@@ -305,6 +318,7 @@ class SlurmExecutor implements Executor {
     this.#watch.forget(name);
     this.#launcher.forget(name);
     this.#owners.forget(name);
+    this.#transfers?.forget(name, attemptId);
     if (kind === "absent") return;
     const forgotten = FORGOTTEN_PREFIX + name;
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
@@ -315,8 +329,10 @@ class SlurmExecutor implements Executor {
     if (this.#followTimer !== null) clearInterval(this.#followTimer);
     await this.#following;
     const staged = this.#staging?.close();
+    const transferred = this.#transfers?.close();
     await this.#queue.close();
     await staged;
+    await transferred;
     this.#reporter.close();
     await this.#watch.close();
     await this.#started;
@@ -444,27 +460,10 @@ function noTopology(error: unknown): string {
 const tagOf = ({ id, settings, stateDir }: SlurmExecutorOptions): string =>
   createHash("sha256").update(`${id}\0${settings.directory}\0${stateDir}`).digest("hex").slice(0, 10);
 
-const USAGE_TIMEOUT_MS = 3 * ALIVE_MS;
-const USAGE_POLL_MS = 200;
-
-/** The usage in the next sign of life of each part, or in the last one if none comes. */
-async function freshUsage(files: AttemptFiles): Promise<readonly WorkerUsage[]> {
-  const launch = files.read("launch.json");
-  if (launch === null) return [];
-  const parts = partsOf(launch).map((part, index) => ({ part, own: partFiles(files.key, index) }));
-  const counts = (): readonly number[] => parts.map(({ own }) => own.readIfSound("alive.json")?.count ?? 0);
-  const before = counts();
-  const endMs = performance.now() + USAGE_TIMEOUT_MS;
-  while (
-    performance.now() < endMs &&
-    counts().some((count, index) => count === before[index]) &&
-    !files.has("exit.json")
-  )
-    await new Promise((resolve) => setTimeout(resolve, USAGE_POLL_MS));
-  return parts
-    .flatMap(({ part, own }) => usageByRank(part, own.readIfSound("alive.json")?.usage ?? []))
-    .toSorted((a, b) => a.worker - b.worker);
-}
+const logLimits = ({ logFileMaxBytes, logFilesKept }: SlurmExecutorOptions): LogLimits => ({
+  fileMaxBytes: logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
+  filesKept: Math.max(2, logFilesKept ?? LOG_FILES_KEPT),
+});
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -1,9 +1,9 @@
 /**
  * Gangs on two nodes of a real Slurm cluster: their inputs in declared stores are brought to the shared directory before the job is
- * submitted, and an MPI program runs over them.
+ * submitted, their outputs and checkpoints are uploaded, and an MPI program runs over them.
  */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -38,7 +38,15 @@ describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("gangs on two
     writeFileSync(path.join(lake, "corpus", "a.txt"), "alpha\n");
     writeFileSync(path.join(lake, "corpus", "part", "b.txt"), "beta\n");
     plane = slurmControlPlane(root, PORT, cluster);
-    const store = { kind: "store", name: "lake", type: "shared", path: lake, cached: true, readers: ["*"] };
+    const store = {
+      kind: "store",
+      name: "lake",
+      type: "shared",
+      path: lake,
+      cached: true,
+      readers: ["*"],
+      writers: ["*"],
+    };
     writeFileSync(path.join(plane.home, "stores.yaml"), JSON.stringify(store), { mode: 0o600 });
     await plane.start();
     await plane.hasNodes(2);
@@ -71,6 +79,41 @@ describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("gangs on two
     }
     expect(entries()).toHaveLength(1);
   });
+
+  it(
+    "make outputs that are in the store before their end, and checkpoints that are copied there",
+    { timeout: 120_000 },
+    async () => {
+      const report = (line: object): string => `echo '${JSON.stringify(line)}' >> "$HEADROOM_PROGRESS_FILE"`;
+      const id = await plane.submit({
+        kind: "train",
+        name: "maker",
+        run: [
+          'mkdir -p out && printf weights > out/model && printf state > "$HEADROOM_CHECKPOINT_DIR/step-1"',
+          report({ kind: "checkpoint", step: 1, path: "step-1" }),
+          report({ kind: "artifact", name: "model:chat", path: "out" }),
+        ].join("\n"),
+        retries: { max: 0 },
+        gang: { workers: 1, accelerators: 1 },
+        produces: ["model:chat"],
+        data: { store: "lake" },
+        checkpointStore: "lake",
+      });
+      expect(await plane.ended(id, 60_000)).toBe("succeeded");
+      const versions = path.join(lake, "artifacts", "model", "default", "chat");
+      const [digest = ""] = readdirSync(versions);
+      expect(readFileSync(path.join(versions, digest, "model"), "utf8")).toBe("weights");
+      const copies = path.join(lake, "artifacts", "checkpoint", "default");
+      await expect
+        .poll(
+          () => readdirSync(copies, { recursive: true, withFileTypes: true }).filter((each) => each.isFile()).length,
+          {
+            timeout: 20_000,
+          },
+        )
+        .toBe(1);
+    },
+  );
 
   it("fail before a job exists if an input is missing", { timeout: 60_000 }, async () => {
     const id = await plane.submit(train("nothing"));

@@ -4,10 +4,10 @@
  */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
-import type { AttemptId, LossCause, NodeId } from "@headroom/model";
+import type { AttemptId, LossCause, NodeId, ReportedArtifact } from "@headroom/model";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
-import type { GangPart, LaunchRecord } from "../../job-protocol/attempt-records.ts";
+import type { ExitRecord, GangPart, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { supervisorLastWords } from "../../job-protocol/supervisor-words.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
 import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
@@ -18,6 +18,7 @@ import type { JobList } from "../commands/job-list.ts";
 import type { SlurmCommands } from "../commands/slurm-commands.ts";
 import type { Claim, Conclusion, JudgeRules } from "./judge.ts";
 import { runAsOf } from "./job-owners.ts";
+import type { JobTransfers } from "../../job-protocol/job-transfers.ts";
 import { judge } from "./judge.ts";
 import { ProgressReports } from "../../job-protocol/progress-reports.ts";
 import type { Reporter } from "../../job-protocol/reporter.ts";
@@ -58,6 +59,8 @@ export interface WatchSetup {
   readonly nodeIdOf: (name: string) => NodeId;
   /** Called before the end of an attempt is reported. */
   readonly onEnded: (files: AttemptFiles, launch: LaunchRecord) => void;
+  /** `null`: nothing is uploaded. */
+  readonly transfers: JobTransfers | null;
   /** Called before attempts are given back because Slurm does not answer. */
   readonly onSilence: (detail: string) => void;
   readonly onContact: (problem: string | null) => void;
@@ -102,7 +105,8 @@ export class AttemptWatch {
       if (this.#isClosed) return;
       if (attemptId === null) continue;
       if (!this.knows(name)) this.#watched.set(name, watchedAttempt(attemptId, store.files(name), true));
-      await this.#examine(name);
+      // The others do not wait for its upload.
+      await Promise.race([this.#examine(name), this.#watched.get(name)?.uploading.promise]);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -225,7 +229,7 @@ export class AttemptWatch {
       if (launch.reuse !== undefined) this.#hostParts.set(watched.host, partsOf(launch));
       reporter.tell({ kind: "attemptRunning", attemptId: watched.attemptId });
     }
-    watched.progress ??= progressOf(watched, launch, reporter);
+    watched.progress ??= progressOf(watched, launch, reporter, this.#setup.transfers);
     await watched.progress.tellDue();
   }
 
@@ -236,15 +240,25 @@ export class AttemptWatch {
     if (exit.kind === "exited" || ran) {
       if (!watched.isRunningTold) reporter.tell({ kind: "attemptRunning", attemptId });
       watched.isRunningTold = true;
-      if (launch !== null) watched.progress ??= progressOf(watched, launch, reporter);
+      if (launch !== null) watched.progress ??= progressOf(watched, launch, reporter, this.#setup.transfers);
       await watched.progress?.tellRest();
     }
     if (this.#isClosed || this.#ended.has(name)) return;
     if (exit.kind === "lost") return this.tellLost(name, attemptId, exit.detail, exit.cause);
+    const artifacts = launch === null ? [] : await this.#upload(watched, launch, exit);
+    if (this.#isClosed || this.#ended.has(name)) return;
     this.#watched.delete(name);
     this.#ended.add(name);
     if (launch !== null) this.#setup.onEnded(files, launch);
-    reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits });
+    const made = artifacts.length === 0 ? {} : { artifacts };
+    reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits, ...made });
+  }
+
+  async #upload(watched: WatchedJob, launch: LaunchRecord, exit: ExitRecord): Promise<readonly ReportedArtifact[]> {
+    const { transfers } = this.#setup;
+    if (transfers === null) return [];
+    watched.uploading.resolve();
+    return transfers.collect(watched.files, { ...launch, attemptId: watched.attemptId }, exit);
   }
 
   /** Its supervisors see the recorded end and stop what runs. */
@@ -389,7 +403,11 @@ export const progressOf = (
   { files, attemptId, isAdopted }: Pick<WatchedJob, "files" | "attemptId" | "isAdopted">,
   launch: LaunchRecord,
   reporter: Reporter,
-): ProgressReports => new ProgressReports(files, { ...launch, attemptId }, reporter, isAdopted);
+  transfers: JobTransfers | null,
+): ProgressReports =>
+  new ProgressReports(files, { ...launch, attemptId }, reporter, isAdopted, (reported) =>
+    transfers?.offer(files.key.name, reported),
+  );
 
 /** Notes the job that runs the attempt. Attempts of other users run in their own jobs: their users can forge claims. */
 function claimOf(watched: WatchedJob): Claim {

@@ -9,6 +9,7 @@ import { OWNED_LAUNCH_MAX_BYTES, syncDirectory } from "../../job-protocol/attemp
 import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
+import type { PreparedLaunch } from "../../job-protocol/checkpoint-restore.ts";
 import type { ReadingRules } from "../../job-protocol/input-rules.ts";
 import { refuseInputs } from "../../job-protocol/input-rules.ts";
 import { StagingFailure } from "../../job-protocol/input-staging.ts";
@@ -23,6 +24,7 @@ import type { SlurmSettings } from "../settings.ts";
 import type { AttemptWatch } from "./attempt-watch.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
 import { runAsOf } from "./job-owners.ts";
+import type { JobTransfers } from "../../job-protocol/job-transfers.ts";
 import { writeSecret } from "./secret-file.ts";
 import type { ReusableJobs } from "./reusable-jobs.ts";
 import { jobReuse } from "./reusable-jobs.ts";
@@ -58,6 +60,8 @@ export interface JobLauncherSetup {
   readonly stores?: ReadingRules | undefined;
   /** Brings inputs to the shared directory before a job is submitted. Absent: paths and URIs are passed on. */
   readonly staging?: InputStaging | undefined;
+  /** `null`: nothing is uploaded, and checkpoints are not brought back. */
+  readonly transfers: JobTransfers | null;
   readonly reusable: ReusableJobs;
   readonly onProblem: (message: string) => void;
 }
@@ -82,7 +86,8 @@ export class JobLauncher {
     if (state.kind === "absent" || state.kind === "unclaimed") {
       this.#effects.set(name, effect);
       try {
-        const staged = state.kind === "absent" ? await this.#stage(effect, name) : effect;
+        const staged =
+          state.kind === "absent" ? await this.#stage(effect, name) : { launch: effect, staged: [], resume: null };
         const shares = sharesOf(effect, await this.#setup.nodes());
         if (state.kind === "absent") await this.#recordLaunch(files, staged, shares);
       } catch (error) {
@@ -112,11 +117,16 @@ export class JobLauncher {
   }
 
   /** The launch with paths in the shared directory in the places of URIs. Throws a `StagingFailure` or a `RefusedGang`. */
-  async #stage(effect: LaunchGang, name: string): Promise<LaunchGang> {
-    const { staging, stores } = this.#setup;
-    if (staging !== undefined) return (await staging.stage(effect, name)).launch;
-    refuseInputs(effect, stores);
-    return effect;
+  async #stage(effect: LaunchGang, name: string): Promise<PreparedLaunch> {
+    const { staging, stores, transfers, store } = this.#setup;
+    if (staging === undefined) {
+      refuseInputs(effect, stores);
+      return { launch: effect, staged: [], resume: null };
+    }
+    const { also: resume, ...staged } = await staging.stage(effect, name, async (bring) =>
+      transfers === null ? null : transfers.restore(effect, checkpointDirOf(store.homeDir, effect), bring),
+    );
+    return { ...staged, resume };
   }
 
   /** Submits the job of an attempt that no job has claimed. A second job does no harm, and none is submitted twice at once. */
@@ -256,8 +266,12 @@ export class JobLauncher {
   }
 
   /** The record and its names are on disk before the job is submitted. */
-  async #recordLaunch(files: AttemptFiles, effect: LaunchGang, shares: readonly NodeShare[]): Promise<void> {
-    const { store, log } = this.#setup;
+  async #recordLaunch(
+    files: AttemptFiles,
+    { launch: effect, resume }: PreparedLaunch,
+    shares: readonly NodeShare[],
+  ): Promise<void> {
+    const { store, log, transfers } = this.#setup;
     const { spec, attemptId, workloadId, sequence } = effect;
     const { runAs } = await accountOf(effect, this.#setup.settings);
     makeAttemptDirectories(files, 0, runAs);
@@ -269,8 +283,10 @@ export class JobLauncher {
         Promise.resolve({ vendor: "none" as const, indices: acceleratorIndices(worker.accelerators) }),
       ...(runAs === null ? {} : { owner: runAs }),
     };
-    const environments = await attemptEnvironments(environmentSetup, files, effect);
+    const environments = await attemptEnvironments(environmentSetup, files, effect, { resume });
     const reuse = runAs === null ? jobReuse(effect, shares, this.#setup.settings) : null;
+    const workingDir = spec.dir ?? files.jobDir;
+    const checkpointDir = checkpointDirOf(store.homeDir, effect, runAs);
     const masterAddress = shares[0]?.node.address ?? "127.0.0.1";
     const record: LaunchRecord = {
       attemptId,
@@ -279,8 +295,8 @@ export class JobLauncher {
       // Jobs outlive this machine.
       bootId: "",
       run: spec.run,
-      workingDir: spec.dir ?? files.jobDir,
-      checkpointDir: checkpointDirOf(store.homeDir, effect, runAs),
+      workingDir,
+      checkpointDir,
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
       environments: environments.map((environment) => ({
@@ -296,6 +312,7 @@ export class JobLauncher {
       throw new RefusedGang(
         "the environments of its workers are too large together; use fewer workers or fewer variables",
       );
+    transfers?.order(files.key.name, effect, { workingDir, checkpointDir });
     writeSecret(files);
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);

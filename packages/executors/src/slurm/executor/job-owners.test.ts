@@ -78,6 +78,7 @@ function launcher(store: AttemptStore, submitted: (readonly string[])[]): JobLau
   } as unknown as AttemptWatch;
   return new JobLauncher({
     store,
+    transfers: null,
     commands,
     watch,
     settings: slurmSettings.parse({ directory: home, userRule: "oneUser", user: "nobody" }),
@@ -121,7 +122,7 @@ it.skipIf(userInfo().uid !== 0)("does not let a forged record report for another
   const reporter = new Reporter();
   await reporter.listen((input) => void told.push(input));
   const forged = { ...record, attemptId: attemptId("w2.1") };
-  const progress = progressOf(watchedAttempt(launch.attemptId, files, false), forged, reporter);
+  const progress = progressOf(watchedAttempt(launch.attemptId, files, false), forged, reporter, null);
   appendFileSync(path.join(store.workRoot, "w1.1,0", "progress.jsonl"), '{"kind":"artifact","name":"m","path":"/m"}\n');
   await progress.tellRest();
   reporter.close();

@@ -37,6 +37,8 @@ export interface WatchedJob {
   sweepAtMs: number;
   /** When the job is cancelled in Slurm, should its supervisors not have ended it. */
   cancelAtMs: number | null;
+  /** Resolved when the upload of what the attempt made begins, which can take an hour. */
+  readonly uploading: PromiseWithResolvers<void>;
 }
 
 export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdopted: boolean): WatchedJob {
@@ -62,5 +64,6 @@ export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdop
     checkNodesAtMs: 0,
     sweepAtMs: 0,
     cancelAtMs: null,
+    uploading: Promise.withResolvers(),
   };
 }

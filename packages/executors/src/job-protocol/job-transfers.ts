@@ -1,0 +1,114 @@
+/**
+ * Uploads for jobs: after a success, what the job reported is read in the shared directory and brought to the store of its workload
+ * before the end is reported (decision 46); checkpoints follow while the job runs. The control plane does both, as it brings inputs.
+ */
+import path from "node:path";
+import type { AttemptId, LaunchGang, ReportedArtifact, Signal } from "@headroom/model";
+import type { StoreSet } from "@headroom/stores";
+import type { ExecutorInput } from "../executor.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
+import { partFiles, partsOf } from "./attempt-parts.ts";
+import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
+import { CheckpointDrain } from "./checkpoint-drain.ts";
+import { restoreCheckpoint } from "./checkpoint-restore.ts";
+import type { ResumePoint } from "./checkpoint-restore.ts";
+import { DigestTurns, digestTurns, uploadTurns } from "./digest-turns.ts";
+import { drainOf } from "./drain-record.ts";
+import type { Bring } from "./input-staging.ts";
+import { MadeArtifacts } from "./made-artifacts.ts";
+import { OutputUpload } from "./output-upload.ts";
+import { ProgressFile } from "./progress-file.ts";
+import { uploadOf } from "./upload-record.ts";
+import { TransferOrders } from "./transfer-orders.ts";
+
+/** The shared directory survives the boots of all machines. */
+const BOOT = "shared";
+
+interface TransferSetup {
+  readonly stores: StoreSet;
+  /** Directory on this machine, out of reach of jobs. */
+  readonly dir: string;
+  readonly emit: (input: ExecutorInput) => void;
+  readonly onProblem: (message: string) => void;
+}
+
+export class JobTransfers {
+  readonly #orders: TransferOrders;
+  readonly #outputs: OutputUpload;
+  readonly #drain: CheckpointDrain;
+  readonly #digests: DigestTurns = new DigestTurns(digestTurns);
+  readonly #uploads: DigestTurns = new DigestTurns(uploadTurns);
+
+  constructor({ stores, dir, emit, onProblem }: TransferSetup) {
+    this.#orders = new TransferOrders(path.join(dir, "orders"));
+    this.#outputs = new OutputUpload(stores, path.join(dir, "uploads"), emit);
+    const drains = path.join(dir, "drains");
+    this.#drain = new CheckpointDrain({ outputs: this.#outputs, dir: drains, bootId: BOOT, emit, onProblem });
+  }
+
+  /** Continues with checkpoints that an earlier process began to copy. */
+  start(): void {
+    this.#drain.start();
+  }
+
+  /** Called before the job can exist. */
+  order(
+    name: string,
+    effect: LaunchGang,
+    places: { readonly workingDir: string; readonly checkpointDir: string },
+  ): void {
+    const [upload, drain] = [uploadOf(effect), drainOf(effect)];
+    if (upload === null && drain === null) return;
+    const { workloadId } = effect;
+    this.#orders.save(name, {
+      workloadId,
+      ...places,
+      ...(upload === null ? {} : { upload }),
+      ...(drain === null ? {} : { drain }),
+    });
+  }
+
+  /** A worker has reported a checkpoint. */
+  offer(name: string, reported: Signal & { readonly kind: "checkpointReported" }): void {
+    const order = this.#orders.of(name);
+    if (order !== null) this.#drain.offer(order, reported);
+  }
+
+  restore(effect: LaunchGang, checkpointDir: string, bring: Bring): Promise<ResumePoint | null> {
+    if (effect.resume === undefined) return Promise.resolve(null);
+    return restoreCheckpoint(effect, { checkpointDir, isSound: (each) => this.#drain.isSound(each) }, bring);
+  }
+
+  /** Artifacts of a job that succeeded, with their places in the store. Empty: nothing of it is uploaded. */
+  async collect({ key }: AttemptFiles, launch: LaunchRecord, exit: ExitRecord): Promise<readonly ReportedArtifact[]> {
+    const hasSucceeded =
+      exit.kind === "exited" && exit.exits.every((each) => each.kind === "exited" && each.code === 0);
+    const order = hasSucceeded ? this.#orders.of(key.name) : null;
+    if (order === null || order.upload === undefined) return [];
+    const { upload } = order;
+    const reported = new MadeArtifacts();
+    for (const [part, { ranks }] of partsOf(launch).entries()) {
+      const identity = { ...launch, workerCount: ranks.length };
+      for await (const { artifacts } of new ProgressFile(partFiles(key, part).progressFile, identity).readRest())
+        reported.take(artifacts);
+    }
+    const made = await this.#digests.run((signal) => reported.withDigests(order, signal));
+    const of = { workloadId: order.workloadId, attemptId: launch.attemptId };
+    return this.#uploads.run(async (signal) => {
+      const stored: ReportedArtifact[] = [];
+      for (const each of made) stored.push(await this.#outputs.store(each, upload, { places: order, signal, of }));
+      return stored;
+    });
+  }
+
+  forget(name: string, attemptId: AttemptId): void {
+    this.#orders.drop(name);
+    this.#drain.forget(attemptId);
+  }
+
+  async close(): Promise<void> {
+    this.#digests.close();
+    this.#uploads.close();
+    await this.#drain.close();
+  }
+}
