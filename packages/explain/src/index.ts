@@ -18,6 +18,8 @@ export type { AdviceQuestion, OrderAdvice } from "./accounts/order-advice.ts";
 export { expectedProofs } from "./accounts/expected-proofs.ts";
 export { holdReason, queuePage, waitingSummary } from "./accounts/queue-page.ts";
 export type { HoldReason, QueuePage, QueueQuery } from "./accounts/queue-page.ts";
+export { powerDraws } from "./accounts/power-draws.ts";
+export type { PowerDraw } from "./accounts/power-draws.ts";
 export { entitlementExceeded, teamEntitlements } from "./accounts/team-entitlements.ts";
 export type { EntitlementExceeded } from "./accounts/team-entitlements.ts";
 export { windowUse } from "./accounts/window-use.ts";

@@ -5,11 +5,22 @@ import { runbooks } from "./incident.ts";
 import { groundMeasures, proposalPhase, recordedProposedChange } from "./proposal.ts";
 
 export const findingKind = z
-  .enum(["fault", "repeatedLoss", "stall", "spares", "walltime", "drift", "straggler", "checkpoint"])
+  .enum([
+    "fault",
+    "repeatedLoss",
+    "stall",
+    "spares",
+    "walltime",
+    "drift",
+    "straggler",
+    "checkpoint",
+    "power",
+    "request",
+  ])
   .meta({
     id: "FindingKind",
     description:
-      "`fault`: critical faults of a node. `repeatedLoss`: a node that was lost again and again. `stall`: work without progress. `spares`: too few hot spares. `walltime`: far more time requested than similar work took. `drift`: nodes whose facts differ from a remediation document. `straggler`: ranks on one node slower than the others of their gang. `checkpoint`: an interval between checkpoints that does not suit the failures of the nodes.",
+      "`fault`: critical faults of a node. `repeatedLoss`: a node that was lost again and again. `stall`: work without progress. `spares`: too few hot spares. `walltime`: far more time requested than similar work took. `drift`: nodes whose facts differ from a remediation document. `straggler`: ranks on one node slower than the others of their gang. `checkpoint`: an interval between checkpoints that does not suit the failures of the nodes. `power`: a domain draws more than its cap. `request`: far more memory, cores or accelerators requested than earlier runs used.",
   });
 
 const finding = z

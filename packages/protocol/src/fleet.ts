@@ -45,6 +45,18 @@ export const fleet = z
     acceleratorTypes: z.array(z.object({ type: z.string(), accelerators: acceleratorCounts })),
     nodes: nodeCounts,
     accelerators: acceleratorCounts,
+    caps: z
+      .array(
+        z.object({
+          of: z.enum(["power", "cooling"]),
+          level: z.string(),
+          path: z.array(z.string()).meta({ description: "The site, and the domain below it." }),
+          capWatts: count,
+          drawWatts: count.meta({ description: "Declared draw of its nodes and of the work that is placed there." }),
+        }),
+      )
+      .optional()
+      .meta({ description: "Domains with a cap, the fullest first; at most 1,000. Absent: no site has caps." }),
   })
   .meta({ id: "Fleet", description: "Totals of the fleet. The nodes come in pages from /v1/nodes." });
 

@@ -178,7 +178,19 @@ export const healthSummary = z
       )
       .meta({ description: "Comparable sets: the nodes of one pool and one type of accelerator." }),
     domains: z
-      .array(z.object({ domain: incidentDomain, nodes: count, lost: count, accelerators: count, workloads: count }))
+      .array(
+        z.object({
+          domain: incidentDomain,
+          nodes: count,
+          lost: count,
+          accelerators: count,
+          workloads: count,
+          power: z
+            .object({ capWatts: count, drawWatts: count })
+            .optional()
+            .meta({ description: "Its tightest cap on power or cooling, and its declared draw; absent: it has none." }),
+        }),
+      )
       .meta({ description: "Blast radius of the failure domains with work, the largest first; at most 50." }),
     advice: z.array(z.string()),
   })

@@ -10,7 +10,7 @@ import type {
 } from "@headroom/model";
 import { noticeOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
-import { expectedProofs, nodeUse, openMaintenance } from "@headroom/explain";
+import { expectedProofs, nodeUse, openMaintenance, powerDraws } from "@headroom/explain";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, NodePhase, Page, PageRequest } from "@headroom/protocol";
 import { qualificationResource } from "./qualification-text.ts";
@@ -74,6 +74,7 @@ export function fleetView(engine: Engine): Fleet {
     nodesByPool.set(node.pool, (nodesByPool.get(node.pool) ?? 0) + 1);
     if (node.hotSpare === true) hotSparesByPool.set(node.pool, (hotSparesByPool.get(node.pool) ?? 0) + 1);
   }
+  const caps = capsView(engine);
   return {
     sites: [...state.sites.values()].map(siteResource),
     pools: [...state.pools.values()].map((pool) => ({
@@ -86,8 +87,23 @@ export function fleetView(engine: Engine): Fleet {
     acceleratorTypes: [...byType].map(([type, accelerators]) => ({ type, accelerators })),
     nodes,
     accelerators: all,
+    ...(caps.length === 0 ? {} : { caps: caps.slice(0, CAPS_SHOWN_MAX) }),
   };
 }
+
+/** Domains with a cap, the fullest first. */
+export const capsView = (engine: Engine): NonNullable<Fleet["caps"]> =>
+  powerDraws(engine)
+    .map(({ domain: { of, level, path, watts }, drawWatts }) => ({
+      of,
+      level,
+      path: [...path],
+      capWatts: watts,
+      drawWatts,
+    }))
+    .toSorted((left, right) => right.drawWatts / right.capWatts - left.drawWatts / left.capWatts);
+
+const CAPS_SHOWN_MAX = 1_000;
 
 /** Nodes in the order in which they joined. The cursor is the ordinal of the last node shown. */
 export function nodeList(engine: Engine, page: PageRequest): Page<Node> {

@@ -4,13 +4,15 @@ import { domainOfKey } from "@headroom/health";
 import type { IncidentFold } from "@headroom/health";
 import type { Node, NodeId } from "@headroom/model";
 import type { HealthSummary } from "@headroom/protocol";
+import { capsView } from "./fleet-view.ts";
 import { nodeMap } from "./health-map.ts";
 import { phaseOf } from "./incident-view.ts";
 import { plural } from "./plain-text.ts";
 
 const DOMAINS_SHOWN_MAX = 50;
 
-export function healthSummary({ state }: Engine, fold: IncidentFold, atMs: number): HealthSummary {
+export function healthSummary(engine: Engine, fold: IncidentFold, atMs: number): HealthSummary {
+  const { state } = engine;
   const all = [...state.nodes.values()];
   const open = fold.incidents().filter((incident) => phaseOf(incident) === "open");
   const unacknowledged = open.filter(({ failures }) =>
@@ -31,7 +33,7 @@ export function healthSummary({ state }: Engine, fold: IncidentFold, atMs: numbe
     incidents: { open: open.length, unacknowledged: unacknowledged.length },
     faulty: faulty.slice(0, DOMAINS_SHOWN_MAX),
     sets: setsOf(all, new Set(faulty.map(({ nodeId }) => nodeId))),
-    domains: domainsOf(state, fold),
+    domains: domainsOf(engine, fold),
     advice: [
       ...(unacknowledged.length === 0
         ? []
@@ -99,7 +101,7 @@ function setsOf(nodes: readonly Node[], faulty: ReadonlySet<string>): HealthSumm
 }
 
 /** Failure domains with at least two nodes, those with most accelerators first. */
-function domainsOf({ attempts }: Engine["state"], { topology }: IncidentFold): HealthSummary["domains"] {
+function domainsOf(engine: Engine, { topology }: IncidentFold): HealthSummary["domains"] {
   const domains = new Map<string, { nodes: NodeId[]; lost: number; accelerators: number }>();
   for (const [id, { domains: keys, accelerators, isLost }] of topology.nodes)
     for (const key of keys) {
@@ -110,8 +112,10 @@ function domainsOf({ attempts }: Engine["state"], { topology }: IncidentFold): H
       if (isLost) known.lost++;
     }
   const workloadsOn = new Map<NodeId, Set<string>>();
-  for (const { workloadId, workers } of attempts.values())
+  for (const { workloadId, workers } of engine.state.attempts.values())
     for (const { node } of workers) workloadsOn.set(node, (workloadsOn.get(node) ?? new Set()).add(workloadId));
+  // The fullest domains come first, so the first of a name has the tightest cap.
+  const caps = Map.groupBy(capsView(engine), ({ level, path }) => JSON.stringify([level, path.slice(1)]));
   return [...domains]
     .filter(([, { nodes }]) => nodes.length > 1)
     .toSorted(([left, one], [right, other]) => other.accelerators - one.accelerators || (left < right ? -1 : 1))
@@ -119,6 +123,9 @@ function domainsOf({ attempts }: Engine["state"], { topology }: IncidentFold): H
     .map(([key, { nodes, lost, accelerators }]) => {
       const { level, path } = domainOfKey(key);
       const workloads = new Set(nodes.flatMap((id) => [...(workloadsOn.get(id) ?? [])])).size;
-      return { domain: { level, path: [...path] }, nodes: nodes.length, lost, accelerators, workloads };
+      const isLabel = [...engine.state.sites.values()].every(({ fabricLevels }) => !fabricLevels.includes(level));
+      const [cap] = caps.get(JSON.stringify([level, isLabel ? path : path.slice(1)])) ?? [];
+      const power = cap === undefined ? {} : { power: { capWatts: cap.capWatts, drawWatts: cap.drawWatts } };
+      return { domain: { level, path: [...path] }, nodes: nodes.length, lost, accelerators, workloads, ...power };
     });
 }

@@ -1,6 +1,6 @@
 import type { Fleet } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import { plural } from "../output/amounts.ts";
 import { forceOption, removalText } from "../removal.ts";
 import { tableLines } from "../output/table.ts";
@@ -87,6 +87,7 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
       ];
     });
     context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
+    if (fleet.caps !== undefined) context.print(...(await capLines(fleet.caps, context)));
     const { total, up, lost, draining, inMaintenance, qualifying } = fleet.nodes;
     const unproven = qualifying === undefined ? "" : `, ${qualifying} qualifying`;
     context.note(
@@ -95,6 +96,33 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
     return exitCode.ok;
   },
 });
+
+/** Domains with a cap on power or cooling, the fullest first. */
+async function capLines(
+  caps: NonNullable<Fleet["caps"]>,
+  { terminal, paint }: Pick<CommandContext, "terminal" | "paint">,
+): Promise<readonly string[]> {
+  const { wattsText } = await import("@headroom/views");
+  const rows = caps
+    .slice(0, CAPS_SHOWN)
+    .map(({ of, level, path, capWatts, drawWatts }) => [
+      of,
+      `${level} ${path.length === 1 ? (path[0] ?? "") : path.slice(1).join("/")}`,
+      path[0] ?? "",
+      wattsText(drawWatts),
+      wattsText(capWatts),
+    ]);
+  const columns = [
+    { title: "CAP" },
+    { title: "DOMAIN", minWidth: 8 },
+    { title: "SITE" },
+    { title: "DRAW", align: "right" as const },
+    { title: "OF", align: "right" as const },
+  ];
+  return ["", ...tableLines(columns, rows, terminal.stdout, paint)];
+}
+
+const CAPS_SHOWN = 20;
 
 /** Number of hot spares now, and the declared number. */
 const hotSparesText = ({ hotSpares = 0, hotSparesKept = 0 }: Fleet["pools"][number]): string =>

@@ -106,7 +106,7 @@ Examples:
 const findingsCommand = defineCommand<HealthFindingsOptions>({
   name: "findings",
   summary:
-    "List what a change of the fleet answers: faulty and slow nodes, stalled work, spares, checkpoints, walltimes",
+    "List what a change of the fleet answers: faulty and slow nodes, stalled work, spares, checkpoints, requests, power",
   details: `Each finding becomes a proposal. Open at a time are at most 20 repairs, 8 changes of sizes and 8 pieces of advice. The rule of its kind decides: headroom health policy.
 
 Example:

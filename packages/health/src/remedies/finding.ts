@@ -6,7 +6,8 @@ import type { ProposalGround, ProposedChange, TeamName } from "@headroom/model";
  * progress any more. `spares`: a pool loses more nodes at a time than it has hot spares. `walltime`: work requests far
  * more time than similar work took. `drift`: nodes differ from the facts that a remediation document states. `straggler`: ranks of a
  * gang on one node have been slower than the others for a while. `checkpoint`: work saves checkpoints far more, or less, often than
- * the failures of its nodes ask for.
+ * the failures of its nodes ask for. `power`: a domain draws more than its cap on power or cooling. `request`: work requests far more memory,
+ * cores or accelerators than its earlier runs used.
  */
 export const FINDING_KINDS = [
   "fault",
@@ -17,6 +18,8 @@ export const FINDING_KINDS = [
   "drift",
   "straggler",
   "checkpoint",
+  "power",
+  "request",
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 

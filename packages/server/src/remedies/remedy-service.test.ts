@@ -47,6 +47,21 @@ describe("findings", () => {
     await expect.poll(async () => (await client.listFindings()).items, { timeout: WAIT_MS }).toEqual([]);
     await expect.poll(async () => (await proposed()).length, { timeout: WAIT_MS }).toBe(0);
     expect(await draining()).toHaveLength(2);
+
+    // A cap below the present draw takes no work away: it is a finding with advice.
+    const [site] = (await client.fleet()).sites;
+    const pool = (await client.fleet()).pools[0];
+    if (site === undefined || pool === undefined) throw new Error("the fleet has no pool");
+    const { name, executor, acceleratorType, priceMicroUsdPerHour } = pool;
+    await client.apply({
+      sites: [{ ...site, caps: [{ of: "power", level: "site", watts: 1_000 }] }],
+      pools: [{ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour, power: { nodeWatts: 500 } }],
+      teams: [],
+      workloads: [],
+    });
+    expect((await client.fleet()).caps).toMatchObject([{ path: [site.name], capWatts: 1_000, drawWatts: 3_000 }]);
+    const found = async () => (await client.listFindings()).items.map(({ kind, change }) => `${kind} ${change.kind}`);
+    await expect.poll(found, { timeout: WAIT_MS }).toEqual(["power advice"]);
     expect(live.complaints).toEqual([]);
   }, 300_000);
 });

@@ -8,7 +8,8 @@ import type { Engine, ReadonlyState } from "@headroom/engine";
 import { StallWatch, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
 import { CONTROL_PLANE_ACTOR } from "@headroom/model";
-import type { Proposal } from "@headroom/model";
+import type { Executor } from "@headroom/executors";
+import type { ExecutorId, Proposal } from "@headroom/model";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
@@ -16,6 +17,9 @@ import type { IncidentService } from "../incidents/incident-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointFindings } from "./checkpoint-findings.ts";
+import { MeasuredRequests } from "./measured-requests.ts";
+import { powerFindings } from "./power-findings.ts";
+import { requestFindings } from "./request-findings.ts";
 import { FINDINGS_AGENT, dueOf, proposalOf } from "./due-proposals.ts";
 import type { Due } from "./due-proposals.ts";
 import { comparedGangs, slowFindings, watchedAttempts } from "./fleet-findings.ts";
@@ -33,6 +37,7 @@ interface RemedyParts extends EffectParts {
   readonly incidents: Pick<IncidentService, "fold">;
   readonly telemetry: Pick<Telemetry, "newest">;
   readonly remediations: EffectParts["remediations"] & Pick<RemediationService, "findings" | "awaitsCheck">;
+  readonly executors: { get(id: ExecutorId): Pick<Executor, "usage"> | undefined };
   readonly log: DriverLog;
 }
 
@@ -47,6 +52,7 @@ export class RemedyService {
   readonly #stalls = new StallWatch();
   readonly #closing = new AbortController();
   #findings: readonly Finding[] = [];
+  readonly #requests = new MeasuredRequests();
   #slow: readonly Finding[] = [];
   #slowLookAtMs = 0;
   /** Sequence of the journal at the start. Before the incidents have it, findings are missing that have not ended. */
@@ -84,10 +90,25 @@ export class RemedyService {
     if (incidents.fold.sequence < this.#firstSequence) return;
     await this.#tried(async () => {
       const attempts = await this.#watched();
+      if (this.#isSlowLookDue()) await this.#tried(() => this.#measure());
       const due = await driver.read((engine) => this.#lookAt(engine, attempts));
       for (const id of due.over) await this.#tried(() => this.#withdraw(id));
       for (const finding of due.fresh) await this.#tried(() => this.#propose(finding));
       for (const id of due.unsimulated) await this.#tried(() => this.#simulate(id));
+    });
+  }
+
+  #isSlowLookDue(): boolean {
+    return this.#parts.nowMs() - this.#slowLookAtMs >= SLOW_LOOK_EVERY_MS;
+  }
+
+  /** Reads what further ended runs used. */
+  #measure(): Promise<void> {
+    const { driver, executors, telemetry } = this.#parts;
+    return this.#requests.look({
+      read: (ask) => driver.read(({ state }) => ask(state)),
+      executorOf: (id) => executors.get(id),
+      reportOf: (id) => telemetry.newest.get(id),
     });
   }
 
@@ -109,9 +130,13 @@ export class RemedyService {
     const { nowMs, incidents } = this.#parts;
     const atMs = nowMs();
     const facts = incidents.fold.incidents();
-    if (atMs - this.#slowLookAtMs >= SLOW_LOOK_EVERY_MS) {
+    if (this.#isSlowLookDue()) {
       this.#slowLookAtMs = atMs;
-      this.#slow = [...slowFindings(engine, facts, atMs), ...checkpointFindings(engine.state)];
+      this.#slow = [
+        ...slowFindings(engine, facts, atMs),
+        ...checkpointFindings(engine.state),
+        ...requestFindings(engine.state, this.#requests.runs),
+      ];
     }
     const stalled = this.#stalls.look(attempts, atMs);
     this.#findings = [
@@ -119,6 +144,7 @@ export class RemedyService {
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
+      ...powerFindings(engine),
       ...this.#parts.remediations.findings(),
     ];
     const due = dueOf(engine.state, this.#findings, attempts);

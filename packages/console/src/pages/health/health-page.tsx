@@ -1,6 +1,6 @@
 /** Health of the fleet: open incidents with the next step, comparable sets of nodes, and the blast radius of failure domains. */
 import type { HealthSummary, Incident } from "@headroom/protocol";
-import { grouped, plural } from "@headroom/views";
+import { grouped, plural, wattsText } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -173,6 +173,7 @@ function SetTable({ sets }: { readonly sets: HealthSummary["sets"] }): ReactElem
 }
 
 function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }): ReactElement {
+  const hasCaps = domains.some(({ power }) => power !== undefined);
   return (
     <Panel title="Blast radius">
       <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Losses by domain">
@@ -182,7 +183,7 @@ function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }
               <th scope="col" className="px-4 py-2 font-medium">
                 If this is lost
               </th>
-              {["Nodes", "Accelerators", "Workloads hit"].map((title) => (
+              {[...["Nodes", "Accelerators", "Workloads hit"], ...(hasCaps ? ["Power"] : [])].map((title) => (
                 <th key={title} scope="col" className="px-4 py-2 text-right font-medium">
                   {title}
                 </th>
@@ -190,7 +191,7 @@ function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }
             </tr>
           </thead>
           <tbody className="divide-y divide-line">
-            {domains.map(({ domain: { level, path }, nodes, lost, accelerators, workloads }) => (
+            {domains.map(({ domain: { level, path }, nodes, lost, accelerators, workloads, power }) => (
               <tr key={`${level} ${path.join("/")}`} data-row>
                 <th scope="row" className="px-4 py-2 font-normal break-words">
                   {level} {path.at(-1)}
@@ -201,6 +202,11 @@ function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }
                 </td>
                 <td className={numberCell}>{grouped(accelerators)}</td>
                 <td className={numberCell}>{grouped(workloads)}</td>
+                {hasCaps ? (
+                  <td className={numberCell}>
+                    {power === undefined ? "–" : `${wattsText(power.drawWatts)} of ${wattsText(power.capWatts)}`}
+                  </td>
+                ) : null}
               </tr>
             ))}
           </tbody>

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import type { ReadonlyState } from "@headroom/engine";
+import type { EndedAttempt } from "@headroom/model";
+import { MeasuredRequests, measuredRun } from "./measured-requests.ts";
+import { requestFindings, runKey } from "./request-findings.ts";
+import type { MeasuredRun } from "./request-findings.ts";
+
+const spec = {
+  kind: "train",
+  name: "fit",
+  team: "nlp",
+  gang: { workers: 1, accelerators: 4, coresMilli: 32_000, memoryMib: 65_536 },
+};
+const stateWith = (changes: object = {}): ReadonlyState =>
+  ({
+    workloads: new Map([["w9", { id: "w9", spec: { ...spec, ...changes }, endedAtMs: null, submittedAtMs: 7 }]]),
+  }) as unknown as ReadonlyState;
+const runsOf = (count: number, changes: Partial<MeasuredRun> = {}): readonly MeasuredRun[] =>
+  Array.from({ length: count }, (_, index) => ({
+    key: runKey(spec as never),
+    workers: 1,
+    peakMemoryMib: 9_000 + index * 100,
+    coresMilli: 1_500,
+    mostBusyAccelerators: 2,
+    ...changes,
+  }));
+
+describe("requests far above what runs used", () => {
+  it("are found with the smaller request and its ground", () => {
+    const [finding] = requestFindings(stateWith(), runsOf(6));
+    expect(finding).toMatchObject({
+      kind: "request",
+      team: "nlp",
+      sinceMs: 7,
+      reason: "6 measured runs of fit used far less than it requests",
+      change: { kind: "advice", text: "request 12 GiB of memory, 3 cores, 2 accelerators for each worker" },
+    });
+    expect(finding?.ground).toContainEqual({ measure: "99th percentile of the peaks", valueMilli: 9_277, unit: "GiB" });
+  });
+
+  it("are not found from few runs, of gangs of another size, or if one run needed the request", () => {
+    expect(requestFindings(stateWith(), runsOf(4))).toEqual([]);
+    expect(requestFindings(stateWith(), runsOf(9, { workers: 2 }))).toEqual([]);
+    const one = runsOf(1, { peakMemoryMib: 60_000, coresMilli: 20_000, mostBusyAccelerators: 4 });
+    expect(requestFindings(stateWith(), [...runsOf(9), ...one])).toEqual([]);
+    expect(requestFindings(stateWith({ kind: "serve" }), runsOf(9))).toEqual([]);
+  });
+
+  it("say nothing about accelerators of which some runs report nothing", () => {
+    const [finding] = requestFindings(stateWith(), [...runsOf(5), ...runsOf(1, { mostBusyAccelerators: null })]);
+    expect(finding?.change).toMatchObject({ text: "request 12 GiB of memory, 3 cores for each worker" });
+  });
+});
+
+const attempt = {
+  id: "w1.1",
+  outcome: "succeeded",
+  startedAtMs: 0,
+  endedAtMs: 100_000,
+  workers: [{ node: "n1", accelerators: "0" }],
+} as unknown as EndedAttempt;
+const worker = { worker: 0, cpuMs: 150_000, rssMib: 0, peakRssMib: 900 };
+const usage = { workers: [worker], progressSkippedCount: 0 };
+
+describe("a measured run", () => {
+  it("has the memory and the mean cores of its largest worker", () => {
+    expect(measuredRun("k", attempt, usage, undefined)).toEqual({
+      key: "k",
+      workers: 1,
+      peakMemoryMib: 900,
+      coresMilli: 1_500,
+      mostBusyAccelerators: null,
+    });
+  });
+
+  it("is none if it was short, or a worker was not measured", () => {
+    expect(measuredRun("k", { ...attempt, endedAtMs: 59_000 }, usage, undefined)).toBeNull();
+    expect(measuredRun("k", attempt, null, undefined)).toBeNull();
+    expect(measuredRun("k", attempt, { ...usage, workers: [] }, undefined)).toBeNull();
+    expect(measuredRun("k", attempt, { ...usage, workers: [{ ...worker, peakRssMib: 0 }] }, undefined)).toBeNull();
+  });
+
+  it("is read once from the executor of its pool, for names with work that has not ended", async () => {
+    const ended = {
+      id: "w1",
+      spec,
+      endedAtMs: 1,
+      endedAttempts: [attempt, { ...attempt, id: "w1.2", outcome: "failed" }],
+    };
+    const state = {
+      workloads: new Map([
+        ["w1", ended],
+        [
+          "w2",
+          { id: "w2", spec: { ...spec, name: "other" }, endedAtMs: 1, endedAttempts: [{ ...attempt, id: "w2.1" }] },
+        ],
+        ["w9", { id: "w9", spec, endedAtMs: null, endedAttempts: [] }],
+      ]),
+      nodes: new Map([["n1", { id: "n1", pool: "p" }]]),
+      pools: new Map([["p", { name: "p", executor: "local" }]]),
+    } as unknown as ReadonlyState;
+    const asked: string[] = [];
+    const requests = new MeasuredRequests();
+    const parts = {
+      read: async <Answer>(ask: (each: ReadonlyState) => Answer) => ask(state),
+      executorOf: () => ({
+        usage: async (id: string) => {
+          asked.push(id);
+          return usage;
+        },
+      }),
+      reportOf: () => undefined,
+    };
+    await requests.look(parts);
+    await requests.look(parts);
+    expect(asked).toEqual(["w1.1"]);
+    expect(requests.runs).toHaveLength(1);
+  });
+});
