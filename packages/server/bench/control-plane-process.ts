@@ -157,7 +157,7 @@ const plane = {
     telemetry,
     forecast,
     remediations,
-    executors: new Map(),
+    executors: { executors: new Map() },
     log,
     nowMs: () => Date.now(),
   }),

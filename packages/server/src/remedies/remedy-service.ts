@@ -37,7 +37,7 @@ interface RemedyParts extends EffectParts {
   readonly incidents: Pick<IncidentService, "fold">;
   readonly telemetry: Pick<Telemetry, "newest">;
   readonly remediations: EffectParts["remediations"] & Pick<RemediationService, "findings" | "awaitsCheck">;
-  readonly executors: { get(id: ExecutorId): Pick<Executor, "usage"> | undefined };
+  readonly executors: { readonly executors: { get(id: ExecutorId): Pick<Executor, "usage"> | undefined } };
   readonly log: DriverLog;
 }
 
@@ -107,7 +107,7 @@ export class RemedyService {
     const { driver, executors, telemetry } = this.#parts;
     return this.#requests.look({
       read: (ask) => driver.read(({ state }) => ask(state)),
-      executorOf: (id) => executors.get(id),
+      executorOf: (id) => executors.executors.get(id),
       reportOf: (id) => telemetry.newest.get(id),
     });
   }

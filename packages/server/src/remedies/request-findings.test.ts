@@ -88,7 +88,7 @@ describe("a measured run", () => {
       endedAttempts: [attempt, { ...attempt, id: "w1.2", outcome: "failed" }],
     };
     const state = {
-      workloads: new Map([
+      workloads: new Map<string, unknown>([
         ["w1", ended],
         [
           "w2",
