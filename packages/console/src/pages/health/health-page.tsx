@@ -174,6 +174,7 @@ function SetTable({ sets }: { readonly sets: HealthSummary["sets"] }): ReactElem
 
 function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }): ReactElement {
   const hasCaps = domains.some(({ power }) => power !== undefined);
+  const titles = ["Nodes", "Accelerators", "Workloads hit", ...(hasCaps ? ["Power"] : [])];
   return (
     <Panel title="Blast radius">
       <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Losses by domain">
@@ -183,7 +184,7 @@ function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }
               <th scope="col" className="px-4 py-2 font-medium">
                 If this is lost
               </th>
-              {[...["Nodes", "Accelerators", "Workloads hit"], ...(hasCaps ? ["Power"] : [])].map((title) => (
+              {titles.map((title) => (
                 <th key={title} scope="col" className="px-4 py-2 text-right font-medium">
                   {title}
                 </th>
