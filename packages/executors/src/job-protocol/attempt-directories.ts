@@ -15,14 +15,23 @@ import { ASIDE_PREFIX } from "./attempt-names.ts";
 import type { FileOwner } from "./untrusted-files.ts";
 import { ensureDirectory, inDirectory } from "./untrusted-files.ts";
 
-/** `owner`: the user as whom the attempt runs, if that is not the user of this process. */
-export function makeAttemptDirectories(files: AttemptFiles, workerCount: number, owner: FileOwner | null = null): void {
+/**
+ * `owner`: the user as whom the attempt runs, if that is not the user of this process. `recordsOwner`: the user whose supervisor writes the
+ * records.
+ */
+export function makeAttemptDirectories(
+  files: AttemptFiles,
+  workerCount: number,
+  owner: FileOwner | null = null,
+  recordsOwner: FileOwner | null = owner,
+): void {
   const { homeDir, name } = files.key;
   const attemptsDir = attemptsDirOf(homeDir);
   const workRoot = workRootOf(homeDir);
   // A job may have removed the directory of all jobs.
   for (const root of [workRoot, files.requestRoot]) makeDirectory(root, 0o700);
-  for (const root of [workRoot, files.requestRoot, attemptsDir]) ensureIn(root, [], name, owner);
+  for (const root of [workRoot, files.requestRoot]) ensureIn(root, [], name, owner);
+  ensureIn(attemptsDir, [], name, recordsOwner);
   ensureIn(workRoot, [name], "dir");
   for (let worker = 0; worker < workerCount; worker++)
     ensureIn(attemptsDir, [name], path.basename(files.workerDir(worker)));

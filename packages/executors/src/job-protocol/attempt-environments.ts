@@ -19,6 +19,8 @@ export interface EnvironmentSetup {
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
   /** User as whom the attempt runs. Absent: that of this process. */
   readonly owner?: FileOwner | undefined;
+  /** Variables of a login of that user. Absent: those of this process. */
+  readonly login?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -80,7 +82,7 @@ export async function attemptEnvironments(
     checkpointRequestFile: files.checkpointRequestFile,
     checkpointDir: checkpointDirOf(setup.homeDir, launch, setup.owner),
     resume,
-    session: sessionOf(process.env),
+    session: { ...sessionOf(process.env), ...setup.login },
     devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),
   };
   return workerEnvironments(launch, place, joinerNumber);

@@ -38,6 +38,10 @@ const settings = z.strictObject({
     description:
       "Network of sandboxed workers. `machine`: that of this machine. `team`: workers of one team reach each other, and nothing else; replicas are refused. Needs root, bubblewrap, util-linux and iproute2.",
   }),
+  users: z.record(z.string().min(1).max(1_024), z.string().min(1).max(32)).optional().meta({
+    description:
+      "User of this machine as whom sandboxed workers of each team run; teams below inherit it, `*` is any other team. Work of a team without a user is refused. Needs root, bubblewrap and a `directory` that the users can reach.",
+  }),
   directory: z
     .string()
     .regex(/^\//, "must be an absolute path")
@@ -49,7 +53,9 @@ export const localType: ExecutorType = executorType({
   name: "local",
   summary: "Processes on this machine as declared nodes, beside the machine's own executor: for trials.",
   settings,
-  async open({ nodes, slots, slotType, site, pool, isolation, imageDirs, imageNetwork, network, directory }, context) {
+  async open(declared, context) {
+    const { nodes, slots, slotType, site, pool, isolation, imageDirs, imageNetwork, network, users, directory } =
+      declared;
     const { createLocalExecutor } = await import("../local/local-executor.ts");
     return createLocalExecutor({
       id: context.id,
@@ -64,6 +70,7 @@ export const localType: ExecutorType = executorType({
       isolation,
       imageNetwork,
       network,
+      users,
       ...(imageDirs === undefined ? {} : { imageDirs }),
       readingRules: context.stores,
       onProblem: (message) => context.onProblem(message),

@@ -25,6 +25,7 @@ import { restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
 import type { PreparedLaunch } from "../job-protocol/checkpoint-restore.ts";
 import { drainOf } from "../job-protocol/drain-record.ts";
 import { uploadOf } from "../job-protocol/upload-record.ts";
+import { loginOf } from "../processes/system-users.ts";
 import { withNetwork } from "../processes/isolation/isolation-record.ts";
 import { RefusedGang } from "../job-protocol/refused-gang.ts";
 import { withImageEnv } from "../processes/images/local-images.ts";
@@ -177,11 +178,14 @@ export class Launcher {
   ): Promise<void> {
     const effect = image === null ? launch : withImageEnv(launch, image.env);
     const { spec, attemptId, workloadId, sequence } = effect;
-    makeAttemptDirectories(files, effect.workers.length);
-    const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect);
+    const { isolation } = this.#setup;
+    // Refuses before anything exists.
+    const user = await isolation.userFor(effect);
+    makeAttemptDirectories(files, effect.workers.length, user, null);
+    const checkpointDir = checkpointDirOf(this.#setup.homeDir, effect, user);
     const upload = uploadOf(effect);
     const drain = drainOf(effect);
-    const { isolation } = this.#setup;
+    const own = user === null ? {} : { owner: user, login: loginOf(user.login, spec.env) };
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -192,9 +196,9 @@ export class Launcher {
       checkpointDir,
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
-      environments: await attemptEnvironments(this.#setup, files, effect, { resume }),
+      environments: await attemptEnvironments({ ...this.#setup, ...own }, files, effect, { resume }),
       isolation: withNetwork(
-        isolation.recordFor(files, effect, checkpointDir, staged, image?.rootDir ?? null),
+        isolation.recordFor(files, effect, { checkpointDir, staged, imageRoot: image?.rootDir ?? null, user }),
         await isolation.networkFor(effect),
       ),
       ...(image === null ? {} : { imageEnv: image.env }),

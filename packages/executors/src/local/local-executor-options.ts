@@ -53,6 +53,8 @@ export interface LocalExecutorOptions {
   readonly imageNetwork?: ImageNetwork | undefined;
   /** Network of sandboxed workers. Default: that of the machine. `team` needs root and bubblewrap. */
   readonly network?: WorkerNetwork | undefined;
+  /** Users of sandboxed workers by team, `*` for any other. Default: that of the control plane. Needs root and bubblewrap. */
+  readonly users?: Readonly<Record<string, string>> | undefined;
   /** Stores from which inputs are staged. Absent: none; paths and URIs are passed on as they are. */
   readonly stores?: StoreSet;
   /** Rights and data rules of inputs that are passed on as they are. Absent: those of `stores`, else none. */

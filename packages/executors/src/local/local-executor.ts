@@ -82,6 +82,9 @@ const CAPABILITIES: Omit<ExecutorCapabilities, "images"> = {
   uploads: true,
 };
 
+/** Images, staged inputs and workers that join later are root's. */
+const AS_OTHER_USERS = { images: false, resize: false, inputs: false, uploads: false };
+
 class LocalExecutor implements Executor {
   readonly id: ExecutorId;
   readonly kind = "local";
@@ -132,7 +135,8 @@ class LocalExecutor implements Executor {
     );
     this.isolation = this.#isolation.report;
     const podman = this.isolation.kind === "bubblewrap" ? findProgram("podman", programPath()) : null;
-    this.capabilities = { ...CAPABILITIES, images: podman !== null };
+    const asOthers = options.users === undefined ? {} : AS_OTHER_USERS;
+    this.capabilities = { ...CAPABILITIES, images: podman !== null, ...asOthers };
     const access = storeAccess(options.stores, {
       homeDir,
       bootId: this.#bootId,

@@ -45,6 +45,14 @@ const FOLLOW_SIZE =
 
 export function execCommand(place: ExecPlace, { command, terminal }: ExecRequest): ExecCommand {
   const { environment, bubblewrap, groupEntries, workingDir } = place;
+  if (bubblewrap?.user !== undefined)
+    throw new OperationalError(
+      "cannotExec",
+      "No command can be run inside workers that run as users of teams (users).",
+      {
+        retryable: false,
+      },
+    );
   const shell = environment["SHELL"] ?? "";
   const words = command.length > 0 ? command : [path.isAbsolute(shell) ? shell : "/bin/sh"];
   const inner = terminal === null ? words : withTerminal(words, shell, terminal);

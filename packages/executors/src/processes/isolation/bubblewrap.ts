@@ -26,6 +26,8 @@ export interface AttemptView {
    * from being renamed. Needs bwrap 0.8; the kernel refuses such namespaces in a sandbox of root anyway.
    */
   readonly disablesUserNamespaces: boolean;
+  /** Whether workers change to another user. In a user namespace of root there is only root. */
+  readonly changesUser?: boolean;
 }
 
 /** Device files of accelerators and of the networks between them, by the beginning of their names in /dev. */
@@ -90,8 +92,9 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
   const shown = named.filter(mustBeShown);
   const own = view.writable.filter((directory) => isWithin(homeDir, directory));
   const guarded = [homeDir, ...configDirs(), ...installedPaths()];
+  const changesUser = view.changesUser === true;
   return [
-    "--unshare-user",
+    ...(changesUser ? [] : ["--unshare-user"]),
     ...(view.disablesUserNamespaces ? ["--disable-userns"] : []),
     "--unshare-pid",
     "--unshare-ipc",
@@ -99,6 +102,8 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
     "--new-session",
     "--cap-drop",
     "ALL",
+    // setpriv(1) needs these two, and they end with the change.
+    ...(changesUser ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : []),
     "--chdir",
     "/",
     "--bind",
@@ -125,6 +130,7 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
     ...configDirs().flatMap((directory) => ["--tmpfs", directory]),
     "--tmpfs",
     homeDir,
+    ...(changesUser ? openParents(homeDir, [...own, ...view.readable]) : []),
     ...own.flatMap((directory) => ["--bind-try", directory, directory]),
     ...view.readable.flatMap((directory) => ["--ro-bind", directory, directory]),
     "--remount-ro",
@@ -145,6 +151,15 @@ export function pinned(below: readonly string[], within: string): readonly strin
 function directoriesAbove(file: string): readonly string[] {
   const parent = path.dirname(file);
   return parent === path.dirname(parent) ? [] : [...directoriesAbove(parent), parent];
+}
+
+/** Directories above mount points, which bwrap would make for root alone. */
+function openParents(homeDir: string, directories: readonly string[]): readonly string[] {
+  const above = new Set(directories.flatMap(directoriesAbove));
+  return [...above]
+    .filter((directory) => directory !== homeDir && isWithin(homeDir, directory))
+    .toSorted((one, other) => one.length - other.length)
+    .flatMap((directory) => ["--perms", "0755", "--dir", directory]);
 }
 
 /** Why bwrap cannot isolate here; `null`: it can. The probe uses the arguments of an attempt. */

@@ -1,4 +1,5 @@
 /** Isolation of an attempt as its launch record states it. The supervisor carries it out. */
+import type { UserRecord } from "./team-users.ts";
 import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
 
 export interface IsolationRecord {
@@ -17,6 +18,8 @@ export interface BubblewrapRecord {
   readonly scratchDirs: readonly string[];
   /** Network namespace in which the sandbox is made. Absent: that of the machine, or one that `args` ask for. */
   readonly network?: NetworkRecord;
+  /** User to whom workers change in the sandbox. Absent: that of the control plane. */
+  readonly user?: UserRecord;
 }
 
 export interface NetworkRecord {

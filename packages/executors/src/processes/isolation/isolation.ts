@@ -5,7 +5,7 @@
  *
  * Start with `bubblewrap.ts` (what a job sees) and `cgroups.ts` (its limits); `isolation-record.ts` is what a supervisor gets.
  */
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,6 +16,7 @@ import type { IsolationMode, IsolationNote, IsolationReport } from "../../execut
 import { isOpenToJobs } from "../../job-protocol/attempt-environments.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { isWithin } from "../../job-protocol/untrusted-files.ts";
+import type { FileOwner } from "../../job-protocol/untrusted-files.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { bubblewrapArgs, findBubblewrap, probeBubblewrap } from "./bubblewrap.ts";
 import type { AttemptView } from "./bubblewrap.ts";
@@ -26,6 +27,8 @@ import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
 import type { BubblewrapRecord, IsolationRecord, NetworkRecord } from "./isolation-record.ts";
 import { TeamNetworks } from "./team-network.ts";
 import type { WorkerNetwork } from "./team-network.ts";
+import { TeamUsers } from "./team-users.ts";
+import type { TeamUser } from "./team-users.ts";
 
 /**
  * Limit of processes and threads of a worker. A node of eight accelerators with data loaders has some thousands; the
@@ -41,6 +44,8 @@ export interface SandboxRules {
   readonly imageNetwork?: ImageNetwork | undefined;
   /** Network of sandboxed workers. Absent: that of the machine. */
   readonly network?: WorkerNetwork | undefined;
+  /** Users of sandboxed workers by team. Absent: that of the control plane. */
+  readonly users?: Readonly<Record<string, string>> | undefined;
 }
 
 export class Isolation {
@@ -51,6 +56,7 @@ export class Isolation {
   readonly #cgroups: readonly CgroupParent[];
   readonly #images: SandboxRules;
   readonly #networks: TeamNetworks | null;
+  readonly #users: TeamUsers | null;
 
   /** Throws an `OperationalError` if bubblewrap is required and does not work here. */
   constructor(mode: IsolationMode, homeDir: string, images: SandboxRules = {}) {
@@ -64,6 +70,7 @@ export class Isolation {
     }
     this.#program = found.program;
     this.#networks = images.network === "team" ? teamNetworks(found.program, homeDir) : null;
+    this.#users = images.users === undefined ? null : new TeamUsers(images.users, homeDir, found.program !== null);
     this.#disablesUserNamespaces = found.disablesUserNamespaces;
     this.#cgroups = findCgroups(realpathSync(homeDir));
     const has = (controller: "memory" | "cpu" | "pids"): boolean =>
@@ -96,19 +103,10 @@ export class Isolation {
     return artifacts.map(({ path: at }) => at).filter(isKept);
   }
 
-  /** Creates the directories that only an isolated attempt has. `staged`: inputs in the node's cache. */
-  recordFor(
-    files: AttemptFiles,
-    launch: LaunchGang,
-    checkpointDir: string,
-    staged: readonly string[] = [],
-    imageRoot: string | null = null,
-  ): IsolationRecord {
+  /** Creates the directories that only an isolated attempt has. */
+  recordFor(files: AttemptFiles, launch: LaunchGang, places: SandboxPlaces): IsolationRecord {
     return {
-      bubblewrap:
-        this.#program === null
-          ? null
-          : this.#bubblewrap(this.#program, files, launch, { checkpointDir, staged, imageRoot }),
+      bubblewrap: this.#program === null ? null : this.#bubblewrap(this.#program, files, launch, places),
       cgroups: this.#cgroups,
       limits: launch.workers.map((_, rank) => limitsOf(launch, rank)),
     };
@@ -117,6 +115,11 @@ export class Isolation {
   /** The network namespace of the team; `null`: workers have the network that the rest of their isolation states. */
   async networkFor(launch: LaunchGang): Promise<NetworkRecord | null> {
     return (await this.#networks?.of(launch)) ?? null;
+  }
+
+  /** The user of the team; `null`: workers run as the user of the control plane. */
+  async userFor(launch: LaunchGang): Promise<TeamUser | null> {
+    return (await this.#users?.of(launch)) ?? null;
   }
 
   /** Leaves the limits of workers that go on. */
@@ -128,12 +131,13 @@ export class Isolation {
     program: string,
     files: AttemptFiles,
     launch: LaunchGang,
-    { checkpointDir, staged, imageRoot }: SandboxPlaces,
+    { checkpointDir, staged, imageRoot, user }: SandboxPlaces,
   ): BubblewrapRecord {
     const workDir = path.dirname(files.jobDir);
     const tmpDir = path.join(workDir, "tmp");
-    makeTmpDir(tmpDir);
-    const shmDir = launch.spec.gang.workers > 1 ? makeShmDir(files) : null;
+    makeTmpDir(tmpDir, user);
+    // The one that bwrap makes is root's.
+    const shmDir = launch.spec.gang.workers > 1 || user !== null ? makeShmDir(files, user) : null;
     const named = [launch.spec.dir, checkpointDir].filter((directory) => directory !== null);
     const view: AttemptView = {
       homeDir: this.#homeDir,
@@ -144,13 +148,16 @@ export class Isolation {
       tmpDir: realpathSync(tmpDir),
       shmDir,
       disablesUserNamespaces: this.#disablesUserNamespaces,
+      changesUser: user !== null,
     };
     if (imageRoot !== null) refuseHiddenCheckpoints(this.#homeDir, launch.spec.checkpointDir);
     const { imageDirs = [], imageNetwork } = this.#images;
     if (imageRoot !== null && imageNetwork === "own") refuseWithoutNetwork(launch);
     const imageView = { ...view, writable: [...view.writable, ...imageDirs.flatMap(existing)] };
     const args = imageRoot === null ? bubblewrapArgs(view) : imageSandboxArgs(imageView, imageRoot, imageNetwork);
-    return { program, args, scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
+    const scratchDirs = shmDir === null ? [tmpDir] : [tmpDir, shmDir];
+    if (user === null) return { program, args, scratchDirs };
+    return { program, args, scratchDirs, user: { program: user.program, uid: user.uid, gid: user.gid } };
   }
 }
 
@@ -171,11 +178,14 @@ function refuseHiddenCheckpoints(homeDir: string, checkpointDir: string | null):
   );
 }
 
-interface SandboxPlaces {
+export interface SandboxPlaces {
   readonly checkpointDir: string;
+  /** Inputs in the node's cache. */
   readonly staged: readonly string[];
   /** File system of the image in which the workers run; `null`: that of this machine. */
   readonly imageRoot: string | null;
+  /** `null`: workers run as the user of the control plane. */
+  readonly user: TeamUser | null;
 }
 
 export function limitsOf({ spec, workers }: LaunchGang, rank: number): WorkerLimits {
@@ -187,21 +197,22 @@ export function limitsOf({ spec, workers }: LaunchGang, rank: number): WorkerLim
  * An attempt that is launched again has the directory already, maybe in use. A link in its place, or a directory of
  * another user, is not taken.
  */
-function makeTmpDir(directory: string): void {
+function makeTmpDir(directory: string, owner: FileOwner | null): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
+    if (owner !== null) chownSync(directory, owner.uid, owner.gid);
   } catch (error) {
     const found = lstatSync(directory, { throwIfNoEntry: false });
-    if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) throw error;
+    if (found?.isDirectory() !== true || found.uid !== (owner?.uid ?? process.getuid?.())) throw error;
   }
 }
 
 /** A gang's workers exchange data in shared memory, so they share one directory in it. */
-function makeShmDir({ key }: AttemptFiles): string | null {
+function makeShmDir({ key }: AttemptFiles, owner: FileOwner | null): string | null {
   const name = createHash("sha256").update(`${key.homeDir}\0${key.name}`).digest("hex").slice(0, 24);
   const directory = path.join(SHM_ROOT, `headroom-${name}`);
   try {
-    makeTmpDir(directory);
+    makeTmpDir(directory, owner);
     return directory;
   } catch {
     // Without it each worker has shared memory of its own.

@@ -6,6 +6,7 @@ import { constants } from "node:os";
 import type { LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { intoNetwork } from "./isolation-record.ts";
 import type { BubblewrapRecord } from "./isolation-record.ts";
+import { asUser } from "./team-users.ts";
 
 export interface WorkerCommand {
   readonly file: string;
@@ -60,7 +61,16 @@ export function workerCommand(
   environment: Readonly<Record<string, string>>,
   { index, bubblewrap, groupEntries }: WorkerPlaces,
 ): WorkerCommand {
-  const gate = (script: string): readonly string[] => ["/bin/sh", "-c", script, "headroom-gate", workingDir, run];
+  const user = bubblewrap?.user === undefined ? [] : asUser(bubblewrap.user);
+  const gate = (script: string): readonly string[] => [
+    ...user,
+    "/bin/sh",
+    "-c",
+    script,
+    "headroom-gate",
+    workingDir,
+    run,
+  ];
   const inside =
     bubblewrap === null ? gate(GATE) : [...intoNetwork(bubblewrap), bubblewrap.program, ...sandboxed(index, gate)];
   const [file = "", ...args] =

@@ -17,6 +17,7 @@ import type { InputStaging } from "../../job-protocol/input-staging.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
+import { loginOf } from "../../processes/system-users.ts";
 import { requestStop } from "../../job-protocol/stop-request.ts";
 import { refusedExit } from "../../processes/attempt-end.ts";
 import type { SlurmCommands } from "../commands/slurm-commands.ts";
@@ -31,7 +32,6 @@ import { jobReuse } from "./reusable-jobs.ts";
 import type { WatchedJob } from "./slurm-attempt.ts";
 import type { NodeShare, SubmissionUser } from "./submission.ts";
 import { partsOfShares, sharesOf, submissionArgs } from "./submission.ts";
-import type { SubmitterAccount } from "./submitters.ts";
 import { accountName, accountOf } from "./submitters.ts";
 import { supervisorFile, writeJobScript } from "./job-script.ts";
 
@@ -301,7 +301,7 @@ export class JobLauncher {
       log,
       environments: environments.map((environment) => ({
         ...environment,
-        ...(runAs === null ? {} : loginOf(runAs, spec.env)),
+        ...(runAs === null ? {} : loginOf({ ...runAs, name: runAs.user }, spec.env)),
         MASTER_ADDR: masterAddress,
       })),
       parts: partsOfShares(shares),
@@ -330,15 +330,6 @@ export class JobLauncher {
     );
     return this.#killWaitMs;
   }
-}
-
-/** Variables of a login of the user, unless the workload sets them. */
-function loginOf(
-  { user, home, shell }: NonNullable<SubmitterAccount["runAs"]>,
-  env: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
-  const login = { HOME: home, USER: user, LOGNAME: user, SHELL: shell };
-  return { ...login, ...Object.fromEntries(Object.entries(env).filter(([name]) => name in login)) };
 }
 
 const recordOf = ({ user, submitter, uid, gid }: RunAsRecord): RunAsRecord => ({ user, submitter, uid, gid });

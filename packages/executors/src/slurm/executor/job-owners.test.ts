@@ -62,7 +62,7 @@ const node = {
 /** A launcher whose submissions are kept, and lost by Slurm. */
 function launcher(store: AttemptStore, submitted: (readonly string[])[]): JobLauncher {
   const commands = {
-    jobs: () => Promise.resolve({ jobs: new Map(), isComplete: true }),
+    jobsByCommand: () => Promise.resolve({ jobs: new Map(), isComplete: true }),
     show: () => Promise.resolve("KillWait = 30 sec\n"),
     submit(args: readonly string[]) {
       submitted.push(args);

@@ -2,7 +2,7 @@ import { teamName } from "@headroom/model";
 import type { LaunchGang } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { slurmSettings } from "../settings.ts";
-import type { SystemUser } from "./submitters.ts";
+import type { SystemUser } from "../../processes/system-users.ts";
 import { accountOf } from "./submitters.ts";
 
 const uids: Readonly<Record<string, number>> = { alice: 1_001, daemon: 1, root: 0, toor: 0 };

@@ -6,17 +6,9 @@ import { userInfo } from "node:os";
 import type { LaunchGang } from "@headroom/model";
 import type { RunAsRecord } from "../../job-protocol/attempt-records.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
-import { runCommand } from "@headroom/platform";
+import { entryOfTeam, findUser, USER_NAME } from "../../processes/system-users.ts";
+import type { SystemUser } from "../../processes/system-users.ts";
 import type { SlurmSettings } from "../settings.ts";
-
-/** A user of the operating system, as `getent passwd` describes it. */
-export interface SystemUser {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
-  readonly home: string;
-  readonly shell: string;
-}
 
 export interface SubmitterAccount {
   /** `null`: the jobs run as the user of the control plane. */
@@ -27,9 +19,6 @@ export interface SubmitterAccount {
 
 /** Users below are those of the system (Debian Policy 9.2.2). */
 const PEOPLE_FROM_UID = 1_000;
-const LOOKUP_TIMEOUT_MS = 10_000;
-/** The names that useradd(8) allows. */
-const USER_NAME = /^[a-z_][a-z0-9_.-]{0,31}$/i;
 
 type Rules = Pick<SlurmSettings, "account" | "accounts" | "user" | "userRule" | "users">;
 export type UserLookup = (name: string) => Promise<SystemUser | null>;
@@ -75,24 +64,7 @@ function userNameOf(actor: string, { user, userRule, users }: Rules): string | n
 /** The account of the nearest team. Throws a `RefusedGang` if it has none. */
 export function accountName(team: string, { account, accounts }: Rules): string | undefined {
   if (accounts === undefined) return account;
-  for (let at = team; at !== ""; at = at.slice(0, Math.max(at.lastIndexOf("/"), 0)))
-    if (Object.hasOwn(accounts, at)) return accounts[at];
-  if (Object.hasOwn(accounts, "*")) return accounts["*"];
+  const found = entryOfTeam(team, accounts);
+  if (found !== undefined) return found;
   throw new RefusedGang(`the team ${team} has no Slurm account. Add the team, or *, to accounts of the executor`);
-}
-
-/** The user as the name service knows it, so that users of a directory service count. `null`: there is none. */
-async function findUser(name: string): Promise<SystemUser | null> {
-  const { code, stdout } = await runCommand("getent", ["passwd", "--", name], {
-    timeoutMs: LOOKUP_TIMEOUT_MS,
-    env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
-  });
-  // 2: the key was not found (getent(1)).
-  if (code === 2) return null;
-  const [found = "", , uid = "", gid = "", , home = "", shell = ""] = stdout.trim().split("\n")[0]?.split(":") ?? [];
-  // Directory services that ignore case answer with the name of the user in their own spelling.
-  if (code === 0 && found !== "" && found !== name) return null;
-  if (code !== 0 || found === "" || !/^\d+$/.test(uid) || !/^\d+$/.test(gid))
-    throw new Error(`getent passwd ${name} did not answer (exit code ${code})`);
-  return { name, uid: Number(uid), gid: Number(gid), home: home || "/", shell: shell || "/bin/sh" };
 }
