@@ -131,6 +131,7 @@ export interface Measured<T> {
 }
 
 export function measured<T>(work: () => T): Measured<T> {
+  globalThis.gc?.();
   const cpuBefore = process.cpuUsage();
   const before = performance.now();
   const value = work();

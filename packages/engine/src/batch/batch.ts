@@ -47,6 +47,8 @@ export class Batch {
   #stopCount = 0;
   /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
+  /** Number of events after which others may use a place that was held for someone: withdrawn nominations and ended attempts. */
+  placesLeft = 0;
   /** Whether work became preemptible since the last round. */
   freesVictims = false;
   readonly #queueChanges: number;
@@ -120,6 +122,7 @@ export class Batch {
   emit(event: Event): void {
     this.note?.(event);
     applyEvent(this.world, event);
+    if (event.kind === "attemptEnded" || event.kind === "nominationWithdrawn") this.placesLeft++;
     this.events = appended(this.events, event);
   }
 

@@ -151,6 +151,8 @@ export class Capacity {
 
   /** Types with removed nodes that still have a position. `settle` closes the gaps before anything reads them. */
   readonly #gaps = new Set<string>();
+  /** Whether any type has such a gap. A field, because every event reads it. */
+  hasGaps = false;
 
   slot(id: NodeId): NodeSlot {
     // Cached, because an attempt causes several bookings on its node in a row.
@@ -249,21 +251,19 @@ export class Capacity {
     this.#hotSpares.delete(slot);
     this.#lastSlot = null;
     this.#gaps.add(type.type);
-  }
-
-  get hasGaps(): boolean {
-    return this.#gaps.size > 0;
+    this.hasGaps = true;
   }
 
   /** Gives the remaining nodes their positions after removals. Returns the types that have no nodes left. */
   settle(): readonly string[] {
-    if (this.#gaps.size === 0) return [];
+    if (!this.hasGaps) return [];
     for (const name of this.#gaps) {
       const { family, slots } = this.#types.get(name) ?? { family: undefined, slots: [] };
       this.#rebuilt(name, family, slots);
     }
     const gone = [...this.#gaps].filter((name) => !this.#types.has(name));
     this.#gaps.clear();
+    this.hasGaps = false;
     this.nodesChanged();
     return gone;
   }

@@ -294,16 +294,15 @@ export class Queue {
   }
 
   #insert(bucket: QueueBucket, workload: WorkloadEntity): void {
-    const head = bucket.waiting.first();
-    const isHead = head === undefined || this.#compare(workload, head) < 0;
-    if (isHead && head !== undefined) this.#lines?.takeOut(bucket);
-    bucket.waiting.insert(workload);
-    if (head !== undefined) {
-      if (isHead) this.#lines?.file(bucket);
-      return;
-    }
-    bucket.waitingAt = this.#waiting.push(bucket) - 1;
-    this.#lines?.list(bucket);
+    const { waiting } = bucket;
+    const head = waiting.first();
+    if (head === undefined) {
+      waiting.insert(workload);
+      bucket.waitingAt = this.#waiting.push(bucket) - 1;
+      this.#lines?.list(bucket);
+    } else if (waiting.append(workload)) return;
+    else if (this.#lines === null || this.#compare(workload, head) > 0) waiting.insert(workload);
+    else this.#lines.changeHead(bucket, "insert", workload);
   }
 
   has(workload: WorkloadEntity): boolean {
@@ -319,11 +318,13 @@ export class Queue {
     const bucket = this.#bucketOf.get(workload.ordinal);
     if (bucket === undefined) return;
     this.#bucketOf.delete(workload.ordinal);
-    const isHead = bucket.waiting.first() === workload;
-    if (isHead) this.#lines?.takeOut(bucket);
-    bucket.waiting.remove(workload);
-    if (bucket.waiting.length === 0) this.#unlist(bucket);
-    else if (isHead) this.#lines?.file(bucket);
+    const { waiting } = bucket;
+    if (waiting.length === 1) {
+      this.#lines?.takeOut(bucket);
+      waiting.remove(workload);
+      this.#unlist(bucket);
+    } else if (this.#lines === null || waiting.first() !== workload) waiting.remove(workload);
+    else this.#lines.changeHead(bucket, "remove", workload);
     if (kindRules(workload.spec).hasTasks) bucket.waitingArrays.delete(workload);
     this.#judgedChanges++;
     this.readyCount--;

@@ -2,11 +2,12 @@
  * The buckets with waiting work in the order of their heads, one line for each team and number of whole accelerators. They
  * are kept up to date with the queue, so that a round reads only the buckets that may start and not every bucket.
  */
-import { invariant, SortedList } from "@headroom/model";
+import { invariant, InvariantError, SortedList } from "@headroom/model";
 import type { TeamName } from "@headroom/model";
 import type { CompareClasses } from "./head-order.ts";
 import type { QueueBucket } from "./queue.ts";
 import { wholeNeeded } from "./request.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 
 /** Buckets whose requests need the same number of whole accelerators, the best head first. */
 export interface WaitingLine {
@@ -18,14 +19,17 @@ export interface WaitingLine {
 }
 
 interface TeamLines {
-  /** By the number of whole accelerators. */
-  readonly lines: Map<number, WaitingLine>;
+  /** At most one for each number of whole accelerators, in no particular order. */
+  readonly lines: WaitingLine[];
   bucketCount: number;
 }
+
+const NO_LINES: readonly WaitingLine[] = [];
 
 export class WaitingLines {
   readonly #compare: CompareClasses;
   readonly #teams = new Map<TeamName, TeamLines>();
+  readonly #all: WaitingLine[] = [];
   /** Number of waiting buckets by the number of whole accelerators that their requests need. */
   readonly #sizes = new Map<number, number>();
   readonly #byDuration = new SortedList<QueueBucket>(
@@ -38,9 +42,9 @@ export class WaitingLines {
     this.#compare = compare;
   }
 
-  /** The lines of all teams. */
-  *all(): Generator<WaitingLine> {
-    for (const { lines } of this.#teams.values()) yield* lines.values();
+  /** The lines of all teams, in no particular order. */
+  get all(): readonly WaitingLine[] {
+    return this.#all;
   }
 
   /** The teams with waiting work. */
@@ -53,8 +57,8 @@ export class WaitingLines {
   }
 
   /** The lines of one team; none if no work of the team waits. */
-  of(team: TeamName): Iterable<WaitingLine> {
-    return this.#teams.get(team)?.lines.values() ?? [];
+  of(team: TeamName): readonly WaitingLine[] {
+    return this.#teams.get(team)?.lines ?? NO_LINES;
   }
 
   /** The only team with waiting work; `null` if there are none or several. */
@@ -81,11 +85,11 @@ export class WaitingLines {
     bucket.listing = ++this.listings;
     const { team } = bucket.request;
     const own = this.#teams.get(team);
-    if (own === undefined) this.#teams.set(team, { lines: new Map(), bucketCount: 1 });
+    if (own === undefined) this.#teams.set(team, { lines: [], bucketCount: 1 });
     else own.bucketCount++;
     this.#count(bucket, 1);
     this.#byDuration.insert(bucket);
-    this.file(bucket);
+    this.#file(bucket);
   }
 
   /** Removes a bucket that has no waiting work any more; `takeOut` has removed it from its line. */
@@ -111,28 +115,46 @@ export class WaitingLines {
     return own;
   }
 
+  /** The line that the bucket is in. Every start asks for it, so it is found without a closure. */
+  #lineOf({ request }: QueueBucket): WaitingLine {
+    const accelerators = wholeNeeded(request);
+    for (const line of this.#linesOf(request.team).lines) if (line.accelerators === accelerators) return line;
+    throw new InvariantError("the bucket is in its line");
+  }
+
   /** Puts a bucket into its line by its present head. */
-  file(bucket: QueueBucket): void {
+  #file(bucket: QueueBucket): void {
     const { lines } = this.#linesOf(bucket.request.team);
     const accelerators = wholeNeeded(bucket.request);
-    let line = lines.get(accelerators);
+    let line = lines.find((each) => each.accelerators === accelerators);
     if (line === undefined) {
       line = { accelerators, buckets: new SortedList(this.#compare), changes: 0 };
-      lines.set(accelerators, line);
+      lines.push(line);
+      this.#all.push(line);
     }
     line.buckets.insert(bucket);
     line.changes++;
   }
 
-  /** Takes a bucket out of its line, before its head changes. */
+  /** Takes a bucket out of its line, before its last work leaves. */
   takeOut(bucket: QueueBucket): void {
     const { lines } = this.#linesOf(bucket.request.team);
-    const accelerators = wholeNeeded(bucket.request);
-    const line = lines.get(accelerators);
-    invariant(line !== undefined, "the bucket is in its line");
+    const line = this.#lineOf(bucket);
     line.buckets.remove(bucket);
     line.changes++;
-    if (line.buckets.length === 0) lines.delete(accelerators);
+    if (line.buckets.length > 0) return;
+    lines.splice(lines.indexOf(line), 1);
+    this.#all.splice(this.#all.indexOf(line), 1);
+  }
+
+  /** Inserts work before the head of a bucket, or removes its head. The bucket keeps other work, and is filed again. */
+  changeHead(bucket: QueueBucket, change: "insert" | "remove", workload: WorkloadEntity): void {
+    const line = this.#lineOf(bucket);
+    const isAlone = line.buckets.length === 1;
+    if (!isAlone) line.buckets.remove(bucket);
+    bucket.waiting[change](workload);
+    if (!isAlone) line.buckets.insert(bucket);
+    line.changes++;
   }
 
   /** Changes the planned run time of a bucket with waiting work. */

@@ -75,14 +75,20 @@ function registeredFor(
 }
 
 /** Whether the workload waits for others or uses artifacts, so that `resolveAfter` has something to resolve. */
-export const needsOthers = (spec: WorkloadSpec): boolean => spec.after !== undefined || artifactsUsed(spec).length > 0;
+export const needsOthers = (spec: WorkloadSpec): boolean =>
+  spec.after !== undefined || (namesArtifacts(spec) && artifactsUsed(spec).length > 0);
+
+const namesArtifacts = (spec: WorkloadSpec): boolean =>
+  (spec.data?.inputs ?? NO_INPUTS).length > 0 || (spec.kind === "serve" && spec.servedModel !== undefined);
+
+const NO_INPUTS: readonly string[] = [];
 
 /** Artifacts that the workload names as its model and its inputs. Those that it waits for come with the dependency. */
 function artifactsUsed(spec: WorkloadSpec): readonly string[] {
+  if (!namesArtifacts(spec)) return [];
   const { data, after = [] } = spec;
   const inputs = data?.inputs ?? [];
   const model = spec.kind === "serve" ? spec.servedModel : undefined;
-  if (model === undefined && inputs.length === 0) return [];
   const awaited = new Set(after.map((each) => ("artifact" in each ? each.artifact : "")));
   return [...(model === undefined ? [] : [model]), ...inputs].filter((text) => {
     const ref = parseArtifactRef(text);

@@ -22,8 +22,8 @@ interface WaitingOrderOptions {
 }
 
 export class WaitingOrder implements RoundOrder {
-  /** The lines to walk along. Lines come and go with the work in them. */
-  readonly #lines: () => Iterable<WaitingLine>;
+  readonly #waiting: WaitingLines;
+  readonly #team: TeamName | null;
   readonly #compare: CompareClasses;
   readonly #takesPart: (bucket: QueueBucket) => boolean;
   /** Buckets that got their first waiting work later do not take part. */
@@ -33,7 +33,8 @@ export class WaitingOrder implements RoundOrder {
 
   /** An order of the buckets of one team, or of all teams if `team` is `null`. */
   constructor(waiting: WaitingLines, { compare, takesPart, team }: WaitingOrderOptions) {
-    this.#lines = team === null ? () => waiting.all() : () => waiting.of(team);
+    this.#waiting = waiting;
+    this.#team = team;
     this.#compare = compare;
     this.#takesPart = takesPart;
     this.#listings = waiting.listings;
@@ -42,7 +43,9 @@ export class WaitingOrder implements RoundOrder {
   /** The best bucket among those that need at most `acceleratorsMax` whole accelerators. */
   first(acceleratorsMax: number = Number.POSITIVE_INFINITY): QueueBucket | null {
     let best: QueueBucket | null = null;
-    for (const line of this.#lines()) {
+    // Lines come and go with the work in them.
+    const lines = this.#team === null ? this.#waiting.all : this.#waiting.of(this.#team);
+    for (const line of lines) {
       if (line.accelerators > acceleratorsMax) continue;
       const bucket = this.#firstIn(line);
       if (bucket !== null && (best === null || this.#compare(bucket, best) < 0)) best = bucket;
@@ -53,7 +56,10 @@ export class WaitingOrder implements RoundOrder {
   #firstIn(line: WaitingLine): QueueBucket | null {
     let walk = this.#walks.get(line);
     if (walk === undefined) this.#walks.set(line, (walk = { position: 0, changes: line.changes }));
-    if (walk.changes !== line.changes) Object.assign(walk, { position: 0, changes: line.changes });
+    if (walk.changes !== line.changes) {
+      walk.position = 0;
+      walk.changes = line.changes;
+    }
     for (; walk.position < line.buckets.length; walk.position++) {
       const bucket = line.buckets.at(walk.position) as QueueBucket;
       if (!this.#isOut(bucket)) return bucket;

@@ -3,7 +3,7 @@
  * the phases of the policy in its order. Each phase can be called alone. If nothing has changed, a round only looks at
  * the timers and at the buckets that are not rejected.
  */
-import type { Event, Phase } from "@headroom/model";
+import type { Phase } from "@headroom/model";
 import { settle } from "../apply/apply.ts";
 import type { Batch } from "../batch/batch.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
@@ -46,12 +46,6 @@ const TURNS_MAX = 100;
 /** Larger than the number of times that a round ends work by itself. The next round does the rest. */
 const PIPELINE_TURNS_MAX = 3;
 
-/** Whether an event of this kind was recorded from position `from` on. */
-function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): boolean {
-  for (let at = from; at < events.length; at++) if (events[at]?.kind === kind) return true;
-  return false;
-}
-
 /**
  * Repeats the phases until none records an event. One phase may make another one possible, and the work would otherwise
  * wait for an unrelated event.
@@ -61,6 +55,7 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
   // A node that becomes empty may become a hot spare, and degraded gangs may have waited for one.
   const turns: readonly (Phase | "hotSpares")[] = mayHaveHotSpares(batch.world) ? [...named, "hotSpares"] : named;
   for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
+    const { placesLeft } = batch;
     const { length } = batch.events;
     const reservations = reservationsOf(batch.world);
     const phase = turns[turn % turns.length] as Phase | "hotSpares";
@@ -68,8 +63,7 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     else phases[phase](batch);
     endBackOffs(batch);
     // After a withdrawal, the nomination no longer blocks others.
-    if (isAmong(batch.events, length, "nominationWithdrawn") || isAmong(batch.events, length, "attemptEnded"))
-      keepPlaces(batch);
+    if (batch.placesLeft !== placesLeft) keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
     // Requests that did not fit beside the earlier protected starts may fit beside the new ones.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;

@@ -58,16 +58,21 @@ export function recordPlace(
     workers,
   } as const;
   const { state, rules } = world;
+  const workload = workloadOf(world, workloadId);
   // Plans use the predicted run time as the expected end of the attempt.
-  const prediction = predictedRun(rules, state.runTimes, workloadOf(world, workloadId));
+  const prediction = predictedRun(rules, state.runTimes, workload);
   const predicted = prediction === null ? placed : { ...placed, prediction };
   const launched = launchAtMs === null ? predicted : { ...predicted, launchAtMs };
-  const { spec, given } = workloadOf(world, workloadId);
-  const nodes = workers.map(({ node }) => node);
-  const stagingMs = plannedStagingMs(world, spec, given, nodes);
+  const stagingMs = stagingBefore(world, workload, workers);
   const staged = stagingMs === 0 ? launched : { ...launched, stagingMs };
-  const revisionNumber = revisionToPlace(world, workloadOf(world, workloadId));
+  const revisionNumber = revisionToPlace(world, workload);
   batch.emit(revisionNumber === 1 ? staged : { ...staged, revisionNumber });
+}
+
+function stagingBefore(world: Batch["world"], { spec, given }: Workload, workers: Placement["workers"]): number {
+  if (spec.data?.inputs === undefined) return 0;
+  const nodes = workers.map(({ node }) => node);
+  return plannedStagingMs(world, spec, given, nodes);
 }
 
 /**

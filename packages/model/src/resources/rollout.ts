@@ -107,9 +107,8 @@ interface OfAttempt {
 
 /** The spec and the artifacts of an attempt: of the new revision, or of the present one. */
 export function revisionOf(workload: Workload, attempt: { readonly revisionNumber?: number }): OfAttempt {
-  const { rollout, spec, given } = workload;
-  if (rollout === undefined || revisionNumberOf(attempt) !== rollout.number)
-    return given === undefined ? { spec } : { spec, given };
+  const { rollout, spec } = workload;
+  if (rollout === undefined || revisionNumberOf(attempt) !== rollout.number) return workload;
   const revised = revisedSpec(spec, rollout.changes);
   return rollout.given === undefined ? { spec: revised } : { spec: revised, given: rollout.given };
 }

@@ -434,6 +434,6 @@ export const compareOrdinals = (left: Workload, right: Workload): number => left
 export const asksForUploads = ({
   data,
   checkpointStore,
-  produces = [],
+  produces,
 }: Pick<WorkloadSpec, "data" | "checkpointStore" | "produces">): boolean =>
-  checkpointStore !== undefined || (data?.store !== undefined && produces.some(isRegistered));
+  checkpointStore !== undefined || (data?.store !== undefined && produces?.some(isRegistered) === true);

@@ -76,6 +76,12 @@ function mayLackCredit(slot: NodeSlot, { gang }: PlacementRequest): boolean {
   return gang.taskGroups !== undefined || slot.workersThatFit({ accelerators: 0, coresMilli, memoryMib }, 1) === 0;
 }
 
+function mostIdle(types: readonly { readonly freeCount: number }[]): number {
+  let most = 0;
+  for (const { freeCount } of types) most = Math.max(most, freeCount);
+  return most;
+}
+
 export class Reservations {
   readonly #world: World;
   readonly #nowMs: number;
@@ -114,13 +120,12 @@ export class Reservations {
 
   /** Upper bound of the idle accelerators of any one type that are available to work of this duration or longer. */
   idleMost(durationMs: number): number {
-    if (this.#list.length === 0)
-      return Math.max(0, ...this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount));
+    if (this.#list.length === 0) return mostIdle(this.#world.capacity.acceptable([]));
     const forecast = this.#look();
     if (forecast.idleMost?.durationMs !== durationMs || forecast.idleMost.beside !== this.#list.length) {
       forecast.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
-      const counts = this.#world.capacity.allTypes.map(({ freeCount }) => freeCount);
-      forecast.idleMost = { durationMs, beside: this.#list.length, count: Math.max(0, ...counts) };
+      const count = mostIdle(this.#world.capacity.allTypes);
+      forecast.idleMost = { durationMs, beside: this.#list.length, count };
       forecast.indexes.restoreUse();
     }
     return forecast.idleMost.count;

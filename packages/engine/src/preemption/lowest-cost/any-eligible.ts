@@ -24,7 +24,7 @@ const mayAnyReclaim = ({ evictable }: World, { onlyTeam }: WaitingLines): boolea
 function mayAnyPreempt({ evictable, rules }: World, lines: WaitingLines): boolean {
   if (rules.order[0] !== "priority") return true;
   let highest = Number.NEGATIVE_INFINITY;
-  for (const { buckets } of lines.all()) {
+  for (const { buckets } of lines.all) {
     const head = buckets.first()?.waiting.first() as Workload;
     highest = Math.max(highest, head.spec.priority);
   }

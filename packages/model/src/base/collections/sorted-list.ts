@@ -22,19 +22,20 @@ export class SortedList<T> {
     return this.#chunks[0]?.[0];
   }
 
+  /** Appends an item that is after all others. Returns false, and changes nothing, if the item is not. */
+  append(item: T): boolean {
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && this.#compare(last[last.length - 1] as T, item) >= 0) return false;
+    if (last !== undefined && last.length < CHUNK_MAX) last.push(item);
+    else this.#chunks.push([item]);
+    this.#length++;
+    return true;
+  }
+
   /** Inserts an item that is not in the list; two items must never compare equal. */
   insert(item: T): void {
+    if (this.append(item)) return;
     this.#length++;
-    const last = this.#chunks.at(-1);
-    if (last === undefined) {
-      this.#chunks.push([item]);
-      return;
-    }
-    if (this.#compare(last[last.length - 1] as T, item) < 0) {
-      if (last.length < CHUNK_MAX) last.push(item);
-      else this.#chunks.push([item]);
-      return;
-    }
     const chunkIndex = this.#chunkOf(item);
     const chunk = this.#chunks[chunkIndex] as T[];
     chunk.splice(this.#positionIn(chunk, item), 0, item);
@@ -76,11 +77,13 @@ export class SortedList<T> {
   /** The entry at a position; `undefined` beyond the end. */
   at(position: number): T | undefined {
     let skip = position;
-    for (const chunk of this.#chunks) {
-      if (skip < chunk.length) return chunk[skip];
-      skip -= chunk.length;
+    let index = 0;
+    for (; index < this.#chunks.length; index++) {
+      const { length } = this.#chunks[index] as T[];
+      if (skip < length) break;
+      skip -= length;
     }
-    return undefined;
+    return this.#chunks[index]?.[skip];
   }
 
   /** Entries from an offset on, in order. */
