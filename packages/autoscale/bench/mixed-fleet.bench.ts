@@ -137,9 +137,9 @@ function attainment(trace: RequestTrace, types: readonly Type[], counts: readonl
   return 100 * simulation.result().slo_share;
 }
 
-const TRIES_MAX = 120;
-/** Mixes are tried from this part of the traffic: capacities are a little pessimistic. */
-const COVERED_LEAST = 0.7;
+const TRIES_MAX = 1500;
+/** Mixes are tried from this part of the traffic: capacities are pessimistic, also for fleets of one type. */
+const COVERED_LEAST = 0.4;
 
 function offersOf(types: readonly Type[], mix: Mix): readonly ReplicaOffer[] {
   return types.map(({ name, price, group }) => ({

@@ -44,13 +44,19 @@ describe.skipIf(chromiumPath === null)("the layout of every page", () => {
     await server.close();
   });
 
-  /** The addresses of the pages, with one of a workload that runs, one that waits and one that failed. */
+  const linkIn = async (table: string): Promise<readonly string[]> => {
+    const link = rowsOf(page, table).getByRole("link").first();
+    return (await link.count()) > 0 ? [(await link.getAttribute("href"))?.replace(/^.*#/, "") ?? ""] : [];
+  };
+
+  /** The addresses of the pages, with one of an endpoint, and of a workload that runs, one that waits and one that failed. */
   const addresses = async (): Promise<readonly string[]> => {
     const found = Object.keys(places);
+    await visit(page, "/endpoints", rowsOf(page, "Endpoints"));
+    found.push(...(await linkIn("Endpoints")));
     for (const phase of ["running", "pending", "failed"]) {
       await visit(page, `/workloads?phase=${phase}`, rowsOf(page, "Workloads").or(page.getByText("No workload")));
-      const link = rowsOf(page, "Workloads").getByRole("link");
-      if ((await link.count()) > 0) found.push((await link.getAttribute("href"))?.replace(/^.*#/, "") ?? "");
+      found.push(...(await linkIn("Workloads")));
     }
     return found;
   };
@@ -71,7 +77,8 @@ describe.skipIf(chromiumPath === null)("the layout of every page", () => {
     const faults: Record<string, readonly string[]> = {};
     for (const address of someOf(await addresses(), { parts: PAGE_PARTS })) {
       await resize(sizes[0]!);
-      await visit(page, address, (places[address] ?? ((at: Page) => at.getByRole("region", { name: "Facts" })))(page));
+      const facts = page.getByRole("region", { name: address.startsWith("/endpoints/") ? "Budget" : "Facts" });
+      await visit(page, address, places[address]?.(page) ?? facts);
       for (const size of sizes) {
         await resize(size);
         const found = await layoutFaults(page);

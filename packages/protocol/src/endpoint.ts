@@ -114,6 +114,10 @@ const scalingMetric = z
       description:
         "Why the value is not known. `missing`: no source has it; `late`: three intervals of the source passed; `unsound`: it is below zero or no number; `contradictory`: several sources or series differ; `partial`: some replicas were not read.",
     }),
+    atMs: instantMs
+      .nullable()
+      .optional()
+      .meta({ description: "Time of the newest value, also of one that is late; null: no source has it." }),
   })
   .meta({ id: "ScalingMetric" });
 

@@ -68,7 +68,11 @@ export function scalingSentence({ ground, kept, silentAfterMs, refusal, metrics 
   return [seen, chosen, keptText(kept, silentAfterMs, refusal), ...unknown].filter((text) => text !== "").join(" ");
 }
 
-function metricGapText(name: string, gap: NonNullable<NonNullable<ScalingState["metrics"]>[number]["gap"]>): string {
+/** Why a value of a metric source is not known, and what to do. */
+export function metricGapText(
+  name: string,
+  gap: NonNullable<NonNullable<ScalingState["metrics"]>[number]["gap"]>,
+): string {
   switch (gap) {
     case "missing":
       return `No metric source has the value ${name} of this endpoint: see headroom metric-source targets.`;

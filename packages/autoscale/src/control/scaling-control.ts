@@ -223,8 +223,8 @@ function shownMetrics(
   const metrics = targets.map((target) => {
     const found = metricFinding(target, readings, asked);
     return found.kind === "gap"
-      ? { ...target, value: null, gap: found.gap }
-      : { ...target, value: found.value, gap: null };
+      ? { ...target, value: null, gap: found.gap, atMs: found.atMs }
+      : { ...target, value: found.value, gap: null, atMs: found.atMs };
   });
   return { metrics };
 }

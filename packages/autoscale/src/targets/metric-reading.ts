@@ -22,8 +22,9 @@ export interface MetricReading {
 export type MetricGap = "missing" | "late" | "unsound" | "contradictory" | "partial";
 
 export type MetricFinding =
-  | { readonly kind: "known"; readonly value: number; readonly everyMs: number }
-  | { readonly kind: "gap"; readonly gap: MetricGap };
+  | { readonly kind: "known"; readonly value: number; readonly everyMs: number; readonly atMs: number }
+  /** `atMs`: time of the newest value, although it says nothing about now; `null`: there is none. */
+  | { readonly kind: "gap"; readonly gap: MetricGap; readonly atMs: number | null };
 
 /** A value is late after so many intervals of its source, and this time. */
 const INTERVALS = 3;
@@ -41,6 +42,8 @@ export function metricFinding(
   { nowMs, ready }: Asked,
 ): MetricFinding {
   const found = readings.filter((each) => each.name === name && (source === null || each.source === source));
+  const newest = found.reduce<number | null>((most, { atMs }) => Math.max(most ?? atMs, atMs), null);
+  const gap = (each: MetricGap): MetricFinding => ({ kind: "gap", gap: each, atMs: newest });
   if (found.length === 0) return gap("missing");
   const fresh = found.filter(({ atMs, everyMs }) => Math.abs(nowMs - atMs) <= INTERVALS * everyMs + GRACE_MS);
   const [first] = fresh;
@@ -51,7 +54,5 @@ export function metricFinding(
   if (values.some((value) => value !== measured)) return gap("contradictory");
   // Levels are means over replicas, which some of them give too. Amounts without some of them are too small.
   if (kind === "perReplica" && first.replicas !== null && first.replicas < ready) return gap("partial");
-  return { kind: "known", value: measured, everyMs: first.everyMs };
+  return { kind: "known", value: measured, everyMs: first.everyMs, atMs: newest ?? first.atMs };
 }
-
-const gap = (each: MetricGap): MetricFinding => ({ kind: "gap", gap: each });

@@ -25,7 +25,13 @@ export const chatEndpoint: WorkloadSpec = {
   checkpointDir: null,
   replicas: { min: 0, max: 6 },
   ready: { path: "/health", timeoutMs: 10 * MINUTE_MS },
-  scale: { concurrencyMilli: 32_000, idleToZeroMs: 4 * MINUTE_MS, downAfterMs: 2 * MINUTE_MS },
+  scale: {
+    concurrencyMilli: 32_000,
+    metrics: [{ name: "requestsQueued", source: "engines", perReplicaMilli: 16_000 }],
+    idleToZeroMs: 4 * MINUTE_MS,
+    downAfterMs: 2 * MINUTE_MS,
+  },
+  budget: { microUsd: 240_000_000, period: "day", over: "minimum" },
   rollout: {
     steps: [10, 50, 100],
     everyMs: 4 * MINUTE_MS,

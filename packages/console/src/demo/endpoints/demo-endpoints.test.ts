@@ -58,6 +58,11 @@ describe("the demo's endpoint", () => {
     const [chat] = list.items;
     expect(chat).toMatchObject({ name: "chat", revision: 2, rollout: { number: 3 }, load: { gateways: 1 } });
     expect(chat?.list.some(({ address }) => address !== null)).toBe(true);
+    expect(chat?.budget).toMatchObject({ period: "day", over: "minimum", microUsd: 240_000_000 });
+    expect(chat?.budget?.spentMicroUsd).toBeGreaterThan(0);
+    const followed = { name: "requestsQueued", source: "engines", target: 16, gap: null };
+    expect(chat?.scaling?.metrics).toMatchObject([followed]);
+    expect(chat?.scaling?.metrics?.[0]?.atMs).toBeGreaterThan(list.nowMs - 60_000);
     expect(chat?.scaling?.sentence).not.toBe("");
     const { items } = await client.workloadHistory(chat?.workloadId ?? "");
     expect(items.some(({ sentence }) => /requests in progress, target 32 for each replica/.test(sentence))).toBe(true);

@@ -103,7 +103,7 @@ export class DemoEndpoints implements EndpointReadings {
     const report = kept.gateway.report({ nowMs, elapsedMs, serving, rollout: workload.rollout });
     this.#reports.take(workload.id, report, nowMs);
     this.#rollouts.take(workload, report);
-    this.#scale(workload, kept, nowMs);
+    this.#scale(workload, kept, { nowMs, queued: (report.queued ?? 0) + report.held });
     const steered = this.#rollouts.decide(workload, this.#activeOf(workload), nowMs);
     if (steered !== null) this.#send(steered, "rollouts");
     this.#revise(workload, kept, nowMs);
@@ -128,13 +128,27 @@ export class DemoEndpoints implements EndpointReadings {
     );
   }
 
-  #scale(workload: Workload, kept: FollowedEndpoint, nowMs: number): void {
+  #scale(
+    workload: Workload,
+    kept: FollowedEndpoint,
+    { nowMs, queued }: { readonly nowMs: number; readonly queued: number },
+  ): void {
     const endpoint = scaledEndpoint(workload, this.#activeOf(workload));
     if (endpoint === null) return void (kept.state = null);
-    const { command, ground, rule, state } = kept.scaling.decide(endpoint, { reports: this.#reports }, nowMs);
+    // The demo's metric source reads the queues of the engines at each look.
+    const source = { source: "engines", atMs: nowMs, everyMs: LOOK_MS, replicas: null };
+    const readings = { reports: this.#reports, metrics: [{ ...source, name: "requestsQueued", value: queued }] };
+    const { command, ground, rule, state } = kept.scaling.decide(endpoint, readings, nowMs);
     const refusal = command === null ? null : this.#send(command, "autoscaler");
     const shown = refusal === null ? state.kept : "refused";
-    const sentence = scalingSentence({ ground, kept: shown, silentAfterMs: SILENT_AFTER_MS, refusal, rule });
+    const sentence = scalingSentence({
+      ground,
+      kept: shown,
+      silentAfterMs: SILENT_AFTER_MS,
+      refusal,
+      rule,
+      metrics: state.metrics,
+    });
     kept.state = { ...state, kept: shown, sentence };
   }
 

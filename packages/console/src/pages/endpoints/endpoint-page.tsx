@@ -11,8 +11,10 @@ import { Page, Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
+import { BudgetPanel } from "./budget-panel.tsx";
 import { DecisionsPanel } from "./decisions-panel.tsx";
 import { latencyText, loadText, ReadyText } from "./endpoint-texts.tsx";
+import { MetricsPanel } from "./metrics-panel.tsx";
 import { RolloutPanel } from "./rollout-panel.tsx";
 import { TrialPanel } from "./trial-panel.tsx";
 
@@ -41,6 +43,8 @@ export function EndpointPage(): ReactElement {
             <div className="grid gap-4 xl:grid-cols-2">
               <ScalingPanel endpoint={endpoint} />
               <LoadPanel load={endpoint.load} />
+              <MetricsPanel scaling={endpoint.scaling} />
+              <BudgetPanel budget={endpoint.budget} min={endpoint.replicas.min} />
             </div>
             <TrialPanel endpoint={endpoint} />
             {endpoint.rollout === null ? null : <RolloutPanel rollout={endpoint.rollout} />}
