@@ -6,6 +6,8 @@ export { readExposition } from "./formats/exposition.ts";
 export type { ExpositionOutcome, Labels } from "./formats/exposition.ts";
 export { readWriteRequest, writeRequest } from "./formats/remote-write.ts";
 export type { WrittenSeries } from "./formats/remote-write.ts";
+export { otlpMetricsAnswer, readOtlpMetrics } from "./formats/otlp-metrics.ts";
+export type { OtlpMetrics } from "./formats/otlp-metrics.ts";
 export { MappedReading, MappingIndex } from "./mapping/mapped-reading.ts";
 export type { LocalSubject, MappedSample } from "./mapping/mapped-reading.ts";
 export { builtInMappings, mappedUnits } from "./mapping/built-in.ts";

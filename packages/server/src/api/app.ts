@@ -28,6 +28,7 @@ import { readsAllTeams } from "../auth/authorize.ts";
 import { parsed } from "./problem-mapping.ts";
 import { notReady } from "./readiness.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
+import { addOtlpMetricsRoute, OTLP_METRICS_OPERATION } from "./otlp-metrics-route.ts";
 import { addRemoteWriteRoute, REMOTE_WRITE_OPERATION } from "./remote-write-route.ts";
 import { requireResources } from "./resource-access.ts";
 import { itemCheck } from "./large-bodies.ts";
@@ -94,6 +95,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
     "metrics",
     MLFLOW_OPERATION,
     REMOTE_WRITE_OPERATION,
+    OTLP_METRICS_OPERATION,
     "console",
     "other",
   ]);
@@ -105,6 +107,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   for (const name of operationNames) addOperation(app, { plane, streams, reads, readers, name });
   addPlainRoutes(app, { plane, streams, reads, metrics });
   addRemoteWriteRoute(app, plane);
+  addOtlpMetricsRoute(app, plane);
   addMlflowRoutes(app, plane);
   addMlflowArtifactRoutes(app, plane);
   addConsoleRoutes(app, plane.gate, consoleDir);

@@ -87,7 +87,12 @@ export class MetricSourceService {
   }
 
   write(body: Uint8Array): ReturnType<Telemetry["write"]> {
-    return this.#options.telemetry.write(body);
+    return this.#options.telemetry.write({ kind: "write", body });
+  }
+
+  /** Takes an export request of OTLP metrics: text is JSON, bytes are protobuf. */
+  writeOtlp(body: Uint8Array | string): ReturnType<Telemetry["write"]> {
+    return this.#options.telemetry.write({ kind: "writeOtlp", body });
   }
 
   close(): void {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
@@ -47,7 +48,7 @@ async function exporter(answers: (target: string) => string | null) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, server };
 }
 
-const declare = (name: string, type: "scrape" | "prometheus", settings: object) =>
+const declare = (name: string, type: "scrape" | "prometheus" | "remote-write", settings: object) =>
   live.client.declareMetricSource(name, { type, settings: settings as never });
 const target = async () => (await live.client.metricTargets({})).items[0];
 const seriesOf = async (subject: string) => {
@@ -185,4 +186,54 @@ it("refuses declarations with every problem, and addresses that are never read",
   await declare("cloud", "scrape", { targets: [{ url: "http://169.254.169.254/latest", node: "n1" }] });
   expect(await target()).toMatchObject({ state: "refused", source: "cloud" });
   await expect(live.client.removeMetricSource("none")).rejects.toMatchObject({ code: "unknownMetricSource" });
+});
+
+describe("metrics by OTLP", () => {
+  const point = (changes: object) => ({
+    timeUnixNano: `${Date.now()}000000`,
+    asInt: "42",
+    attributes: [{ key: "gpu", value: { stringValue: "0" } }],
+    ...changes,
+  });
+  const body = (...metrics: readonly object[]): string =>
+    JSON.stringify({
+      resourceMetrics: [
+        {
+          resource: { attributes: [{ key: "host.name", value: { stringValue: "n1" } }] },
+          scopeMetrics: [{ metrics }],
+        },
+      ],
+    });
+  const post = (content: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<Response> =>
+    live.request("/v1/metrics", {
+      method: "POST",
+      body: content,
+      headers: { "content-type": "application/json", ...headers },
+    });
+
+  it("become readings of the node that a label names, and rejected points are stated", async () => {
+    expect((await post(body(), {})).status).toBe(404);
+    await declare("otel", "remote-write", { label: "host_name", every: "1s" });
+    await live.client.metricTargets({});
+    const gauge = { name: "DCGM_FI_DEV_GPU_UTIL", gauge: { dataPoints: [point({})] } };
+    const histogram = { name: "h", histogram: { dataPoints: [{}, {}] } };
+    const answer = await post(new Uint8Array(gzipSync(body(gauge, histogram))), { "content-encoding": "gzip" });
+    expect(await answer.json()).toMatchObject({ partialSuccess: { rejectedDataPoints: "2" } });
+    await expect
+      .poll(() => seriesOf("accelerator:n1#0"), patience)
+      .toMatchObject({ busyMilli: [420, expect.anything()] });
+  });
+
+  it("are refused if they are damaged, of another type, too large, or without a token", async () => {
+    await declare("otel", "remote-write", {});
+    expect((await post("{", {})).status).toBe(422);
+    expect((await post("x", { "content-encoding": "gzip" })).status).toBe(422);
+    expect((await post("x", { "content-encoding": "zstd" })).status).toBe(422);
+    const bomb = new Uint8Array(gzipSync(new Uint8Array(40 * 1024 * 1024)));
+    expect((await post(bomb, { "content-encoding": "gzip" })).status).toBe(422);
+    expect((await post(new Uint8Array([0x0a, 0x7f]), { "content-type": "application/x-protobuf" })).status).toBe(422);
+    const protobuf = await post(new Uint8Array(), { "content-type": "application/x-protobuf" });
+    expect([protobuf.status, (await protobuf.arrayBuffer()).byteLength]).toEqual([200, 0]);
+    expect((await fetch(`${live.url}/v1/metrics`, { method: "POST", body: "{}" })).status).toBe(401);
+  });
 });

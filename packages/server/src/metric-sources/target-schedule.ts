@@ -2,7 +2,14 @@
  * Reads all targets, in the telemetry thread: each at its interval, a bounded number at once. A target that does not answer
  * is silent since a time; nothing is recorded about it.
  */
-import { builtInMappings, combineReplicas, customMapping, MappingIndex, readWriteRequest } from "@headroom/metrics";
+import {
+  builtInMappings,
+  combineReplicas,
+  customMapping,
+  MappingIndex,
+  readOtlpMetrics,
+  readWriteRequest,
+} from "@headroom/metrics";
 import type { MetricSource, MetricTarget } from "@headroom/metrics";
 import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { acceleratorIndexOf } from "@headroom/views";
@@ -121,6 +128,15 @@ export class TargetSchedule {
     if (this.#written === null) return "noSource";
     const series = readWriteRequest(body);
     return series === null ? "damaged" : this.#written.readings.add(series, this.#known.nodes, this.#options.nowMs());
+  }
+
+  /** Takes an export request of OTLP metrics. */
+  writeOtlp(body: Uint8Array | string): WriteOutcome | "damaged" | "noSource" {
+    if (this.#written === null) return "noSource";
+    const read = readOtlpMetrics(body);
+    if (read === null) return "damaged";
+    const { series, rejectedCount } = read;
+    return { ...this.#written.readings.add(series, this.#known.nodes, this.#options.nowMs()), rejectedCount };
   }
 
   close(): void {

@@ -38,6 +38,8 @@ export interface WriteOutcome {
   readonly sampleCount: number;
   /** Samples that a rule maps and whose label names a node. */
   readonly takenCount: number;
+  /** Points of OTLP of kinds that are not taken. Absent: a remote write. */
+  readonly rejectedCount?: number;
 }
 
 export class WrittenReadings {

@@ -56,6 +56,7 @@ export type TelemetryRequest =
   | { readonly kind: "targetCounts" }
   /** The body of a remote write. */
   | { readonly kind: "write"; readonly body: Uint8Array }
+  | { readonly kind: "writeOtlp"; readonly body: Uint8Array | string }
   /** Where metrics and series are written to from now on. */
   | { readonly kind: "export"; readonly target: RemoteWriteTarget }
   /** The text of `/metrics`, which is written to the receiver. */

@@ -45,6 +45,8 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       return { targetCounts: schedule.counts };
     case "write":
       return { write: schedule.write(request.body) };
+    case "writeOtlp":
+      return { write: schedule.writeOtlp(request.body) };
     case "export":
       writer = new RemoteWriter(request.target, () => Date.now());
       return {};

@@ -111,11 +111,13 @@ export class Telemetry implements TelemetrySink {
     void this.#call({ kind: "exportText", text, atMs, instance });
   }
 
-  /** Takes the body of a remote write. Throws `overloaded` if the thread cannot take it now. */
-  async write(body: Uint8Array): Promise<NonNullable<TelemetryAnswer["write"]>> {
+  /** Takes the body of a remote write or of OTLP. Throws `overloaded` if the thread cannot take it now. */
+  async write(
+    request: TelemetryRequest & { readonly kind: "write" | "writeOtlp" },
+  ): Promise<NonNullable<TelemetryAnswer["write"]>> {
     if (this.#writeCount >= WRITES_MAX) throw refuse("overloaded", "Too many writes wait; try again in a moment.");
     this.#writeCount++;
-    const answer = await this.#call({ kind: "write", body });
+    const answer = await this.#call(request);
     this.#writeCount--;
     if (answer?.write === undefined) throw restarting();
     return answer.write;
