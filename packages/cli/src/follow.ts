@@ -30,6 +30,8 @@ export async function followWorkload(
       if (!signal.aborted) throw error;
     },
   );
+  // A log stream that fails first is reported when the state is known. Until then the failure must not end the process.
+  printing.catch(() => {});
   try {
     // The log stream ends by itself once the workload has ended and its output is complete.
     const end = await watching;

@@ -268,3 +268,16 @@ describe.skipIf(!hasMpich)("an MPI program", () => {
     expect(rankLines(said.stdout)).toEqual(["rank 0 of 2", "rank 1 of 2"]);
   });
 });
+
+describe("a command that is followed", () => {
+  it("ends with a message when the control plane stops", async () => {
+    const own = await startLive();
+    const following = own.headroom(["run", "--cores", "0", "--follow", "--", "echo up; sleep 5"]);
+    const phases = async (): Promise<string> => (await own.headroom(["list", "--csv", "--format", "phase"])).stdout;
+    await expect.poll(phases, { timeout: 20_000 }).toContain("running");
+    await own.close();
+    const said = await following;
+    expect(said.code).toBe(1);
+    expect(said.stderr).toMatch(/does not answer|shutting down|no control plane/);
+  });
+});

@@ -207,6 +207,7 @@ const constraintsOf = (spec: NonNullable<KubernetesPod["spec"]>): NonNullable<Ku
     affinity: spec.affinity,
     topologySpreadConstraints: spec.topologySpreadConstraints,
     schedulingGates: spec.schedulingGates,
+    resourceClaims: spec.resourceClaims,
     terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
   });

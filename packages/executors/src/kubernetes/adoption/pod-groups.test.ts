@@ -162,6 +162,11 @@ describe("pods as a workload", () => {
     ["an unmapped namespace", pod("a", { namespace: "default" }), /is that of no team\. Add it to adoptTeams/],
     ["an unknown label", pod("a", { nodeSelector: { disk: "fast" } }), /selects nodes by disk/],
     [
+      "claims of devices",
+      pod("a", { resourceClaims: [{ name: "gpu", resourceClaimTemplateName: "one-gpu" }] }),
+      /resourceClaims \(DRA\)/,
+    ],
+    [
       "required affinity",
       pod("a", { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } } }),
       /required affinity/,

@@ -183,6 +183,8 @@ function problemOf({ metadata, spec }: KubernetesPod, { settings }: GroupContext
   const selected = Object.keys(spec?.nodeSelector ?? {}).find((label) => !known.has(label));
   if (selected !== undefined)
     return `the pod ${metadata.name} selects nodes by ${selected}, which is none of nodeLabels of the executor. Add it there`;
+  if (Array.isArray(spec?.resourceClaims) && spec.resourceClaims.length > 0)
+    return `the pod ${metadata.name} has resourceClaims (DRA), which are not honoured. Request the accelerators as resources`;
   if (requires(spec?.affinity))
     return `the pod ${metadata.name} has required affinity, which is not honoured. Use nodeSelector`;
   const spreads = Array.isArray(spec?.topologySpreadConstraints) ? spec.topologySpreadConstraints : [];

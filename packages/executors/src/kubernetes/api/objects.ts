@@ -87,6 +87,8 @@ export interface KubernetesPod {
     readonly nodeSelector?: Readonly<Record<string, string>>;
     readonly affinity?: unknown;
     readonly topologySpreadConstraints?: unknown;
+    /** Claims of devices (resource.k8s.io, DRA). */
+    readonly resourceClaims?: unknown;
     readonly schedulingGates?: readonly unknown[];
     readonly terminationGracePeriodSeconds?: number;
     readonly activeDeadlineSeconds?: number;

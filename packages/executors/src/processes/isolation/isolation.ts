@@ -178,7 +178,7 @@ function refuseHiddenCheckpoints(homeDir: string, checkpointDir: string | null):
   );
 }
 
-export interface SandboxPlaces {
+interface SandboxPlaces {
   readonly checkpointDir: string;
   /** Inputs in the node's cache. */
   readonly staged: readonly string[];

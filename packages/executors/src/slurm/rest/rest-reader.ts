@@ -8,7 +8,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { jobLines, nodeLines, partitionLines, unusable } from "./rest-answers.ts";
 
-export interface RestSettings {
+interface RestSettings {
   /** `unix:/path` or a URL. */
   readonly address: string;
   /** File with the token; it is read at each request, because tokens expire. */
