@@ -34,6 +34,21 @@ export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
   memoryMib: gang.memoryMib,
 });
 
+const kindOf = (shape: WorkerShape, types: readonly string[]): DemandKind => ({
+  accelerators: shape.accelerators,
+  milli: milliOf(shape),
+  coresMilli: shape.coresMilli,
+  memoryMib: shape.memoryMib,
+  types,
+});
+
+const isAlike = (left: DemandKind, right: DemandKind): boolean =>
+  left.accelerators === right.accelerators &&
+  left.milli === right.milli &&
+  left.coresMilli === right.coresMilli &&
+  left.memoryMib === right.memoryMib &&
+  isSameList(left.types, right.types);
+
 export const askedMilli = ({ accelerators, milli }: WorkerAsk): number => accelerators * milli;
 
 /** Number of queues of equal length into which the sample is divided. */
@@ -74,6 +89,7 @@ export interface StoredDemand {
 
 export class DemandMix {
   readonly #counts = new Map<string, CountedKind>();
+  #last: CountedKind | null = null;
   #total = 0;
   #seen = 0;
   /**
@@ -116,7 +132,7 @@ export class DemandMix {
     for (const { shape, workers, group } of wholeParts(spec.gang)) {
       if (shape.accelerators === 0) continue;
       const types = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
-      this.#add({ ...workerAsk(shape), types }, Math.min(COUNTED_AT_ONCE_MAX, workers * submittedTaskCount(spec)));
+      this.#add(kindOf(shape, types), Math.min(COUNTED_AT_ONCE_MAX, workers * submittedTaskCount(spec)));
     }
     while (this.#total >= COUNTED_MAX) this.#halve();
     if (++this.#seen < this.#nextAt) return;
@@ -125,12 +141,19 @@ export class DemandMix {
   }
 
   #add(kind: DemandKind, count: number): void {
-    const key = keyOf(kind);
-    const known = this.#counts.get(key);
-    if (known === undefined) this.#counts.set(key, { kind, count });
-    else known.count += count;
+    this.#countedAs(kind).count += count;
     this.#total += count;
     this.#sum(kind, count);
+  }
+
+  /** The entry of a shape. Work often comes in series of one shape, for which no key is made. */
+  #countedAs(kind: DemandKind): CountedKind {
+    if (this.#last !== null && isAlike(this.#last.kind, kind)) return this.#last;
+    const key = keyOf(kind);
+    let counted = this.#counts.get(key);
+    if (counted === undefined) this.#counts.set(key, (counted = { kind, count: 0 }));
+    this.#last = counted;
+    return counted;
   }
 
   #sum(kind: DemandKind, count: number): void {
@@ -144,6 +167,7 @@ export class DemandMix {
     this.#total = 0;
     this.#milli = 0;
     this.#milliBySize.clear();
+    this.#last = null;
     for (const [key, counted] of this.#counts) {
       counted.count = Math.floor(counted.count / 2);
       this.#total += counted.count;
