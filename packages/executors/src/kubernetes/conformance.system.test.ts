@@ -2,7 +2,12 @@
  * The conformance cases on a real API server, whose kubelets the test plays, with the rights of `headroom kubernetes manifest` alone. The
  * test takes turns with other long tests by commit; `npm run conformance -- kubernetes` always runs it.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { attemptId } from "@headroom/model";
+import type { LaunchGang } from "@headroom/model";
+import { readStore, StoreSet } from "@headroom/stores";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 import type { ConformanceWorld } from "../conformance/conformance-world.ts";
@@ -65,6 +70,46 @@ describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", 
       await expect(other).rejects.toMatchObject({ code: "cannotExec" });
     };
     await runConformanceCase(subject, { name: "exec", run });
+  });
+
+  it("brings inputs into the shared directory, and uploads what a pod makes", { timeout: 60_000 }, async () => {
+    const lake = mkdtempSync(path.join(tmpdir(), "headroom-lake-"));
+    writeFileSync(path.join(lake, "text"), "corpus");
+    const about = {
+      kind: "store",
+      name: "lake",
+      type: "shared",
+      path: lake,
+      cached: true,
+      readers: ["*"],
+      writers: ["*"],
+    };
+    const reading = readStore(about);
+    if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
+    const stores = new StoreSet({ declarations: () => [reading.declaration], readSecret: () => "" });
+    const subject = kubernetesSubject(kubeconfig, (message) => problems.push(message), {}, stores);
+    const report = JSON.stringify({ kind: "artifact", name: "model:chat", path: "out" });
+    const run = async (world: ConformanceWorld): Promise<void> => {
+      const { executor, observer } = world.watched();
+      expect(executor.capabilities).toMatchObject({ inputs: true, uploads: true });
+      const command = `[ "$(cat "$HEADROOM_INPUT_0")" = corpus ] || exit 3; mkdir out; printf weights > out/model; echo '${report}' >> "$HEADROOM_PROGRESS_FILE"`;
+      const plain = world.launch(command);
+      const data = { inputs: [`file://${lake}/text`], store: "lake" };
+      const launch = { ...plain, spec: { ...plain.spec, produces: ["model:chat"], data } } as LaunchGang;
+      executor.perform(launch);
+      const end = await observer.end(launch.attemptId);
+      if (end.kind === "attemptLost") throw new Error(end.detail);
+      expect(end.exits).toMatchObject([{ kind: "exited", code: 0 }]);
+      const [made] = end.artifacts ?? [];
+      const stored = (made?.stored?.uri ?? "").slice("file://".length);
+      expect(readFileSync(path.join(stored, "model"), "utf8")).toBe("weights");
+      const pods = await cluster.call({ method: "GET", path: "/api/v1/namespaces/default/pods" });
+      const [, input] = /"subPath":"(cache\/inputs\/entries\/[^"]+)"/.exec(JSON.stringify(pods)) ?? [];
+      const mounted = path.join(world.homeDir, "shared", String(input));
+      expect(JSON.stringify(pods)).toContain(`"readOnly":true,"mountPath":"${mounted}"`);
+    };
+    await runConformanceCase(subject, { name: "staging", run });
+    rmSync(lake, { recursive: true });
   });
 
   const lacks = kubernetesSubject("", () => undefined).lacks ?? [];

@@ -9,11 +9,13 @@ import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId } from "@headroom/model";
 import { makeDirectory, makeDurableDirectory, OperationalError } from "@headroom/platform";
+import type { CacheReport, StoreSet } from "@headroom/stores";
 import type {
   AttemptUsage,
   ExecRequest,
   ExecSession,
   Executor,
+  ExecutorInput,
   ExecutorListener,
   Inventory,
   KnownAttempt,
@@ -21,10 +23,10 @@ import type {
   LogRequest,
 } from "../executor.ts";
 import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
-import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
+import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import type { NodeSignals } from "../node-signals.ts";
-import type { ReadingRules } from "../job-protocol/input-rules.ts";
+import type { StagingProgress } from "../job-protocol/input-staging.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
 import { LogSources } from "../job-protocol/log-sources.ts";
@@ -38,6 +40,8 @@ import { ClusterCopy } from "./cluster-copy.ts";
 import { GangWatch } from "./executor/gang-watch.ts";
 import { startPodExec } from "./executor/pod-exec.ts";
 import { PodLauncher } from "./executor/pod-launcher.ts";
+import { bringsInputs, podTransfers } from "./executor/pod-transfers.ts";
+import type { PodTransfers } from "./executor/pod-transfers.ts";
 import { PodTidier } from "./executor/pod-tidier.ts";
 import { mapsSubmitters } from "./executor/submitter-names.ts";
 import { readPlace } from "./executor/watched-gang.ts";
@@ -55,7 +59,7 @@ export interface KubernetesExecutorOptions {
   readonly logFileMaxBytes?: number;
   readonly logFilesKept?: number;
   /** Absent: no stores are declared. */
-  readonly stores?: ReadingRules | undefined;
+  readonly stores?: StoreSet | undefined;
   readonly onProblem?: (message: string) => void;
 }
 
@@ -79,7 +83,8 @@ class KubernetesExecutor implements Executor {
   readonly #logSources = new LogSources();
   readonly #connection: Connection;
   readonly #copy: ClusterCopy;
-  readonly #reporter = new Reporter();
+  readonly #reporter = new Reporter((input) => this.#releaseEnded(input));
+  readonly #transfers: PodTransfers | null;
   readonly #watch: GangWatch;
   readonly #launcher: PodLauncher;
   readonly #tidier: PodTidier;
@@ -104,12 +109,15 @@ class KubernetesExecutor implements Executor {
       replaceWorkers: false,
       logs: true,
       images: true,
-      inputs: settings.readsStores,
-      uploads: settings.leavesOutputs,
+      inputs: settings.readsStores || bringsInputs(settings),
+      // Without stores, work that names one is refused when it is submitted.
+      uploads: settings.leavesOutputs || bringsInputs(settings),
       ...(mapsSubmitters(settings) ? { submitters: true } : {}),
     };
     const onProblem = (message: string): void => this.#problem(message);
     this.#store = openStore(options, onProblem);
+    const emit = (input: ExecutorInput): void => this.#reporter.tell(input);
+    this.#transfers = podTransfers(options.stores, { settings, stateDir, emit, onProblem });
     const installation = readInstallation(stateDir);
     const { kubeconfig, context, requestTimeoutMs } = settings;
     this.#connection = new Connection({ kubeconfig, context, requestTimeoutMs, token });
@@ -132,6 +140,7 @@ class KubernetesExecutor implements Executor {
       hasDirectory,
       startPods: (watched) => this.#launcher.start(watched),
       nodeIdOf: (name) => nodeIdOf(this.id, name),
+      outputs: this.#transfers?.outputs ?? null,
     });
     const { id } = options;
     const holds = (uid: string): boolean => this.#watch.holds(uid);
@@ -149,6 +158,7 @@ class KubernetesExecutor implements Executor {
       log,
       watch: this.#watch,
       stores: options.stores,
+      transfers: this.#transfers,
       adoption: this.adoption ?? null,
       onSilence,
     });
@@ -178,14 +188,37 @@ class KubernetesExecutor implements Executor {
       if (attempt !== null) known.push(attempt);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
+    const active = known.filter(({ phase }) => phase.kind === "launching" || phase.kind === "running");
+    const holders = new Set(active.map(({ attemptId }) => attemptDirName(attemptId)));
+    await this.#transfers?.staging
+      .keepHolders(holders)
+      .catch((error: unknown) => this.#problem(`Opening the cache: ${messageOf(error)}`));
     return known;
   }
 
+  /** Inputs of attempts that have ended can be evicted. */
+  #releaseEnded(input: ExecutorInput): void {
+    if (input.kind === "attemptExited" || input.kind === "attemptLost")
+      this.#transfers?.staging.release(attemptDirName(input.attemptId));
+  }
+
+  staging(attemptId: AttemptId): StagingProgress | null {
+    return this.#transfers?.staging.progressOf(attemptId) ?? null;
+  }
+
+  async inputCache(): Promise<CacheReport | null> {
+    return (await this.#transfers?.cache.report()) ?? null;
+  }
+
   perform(effect: Effect): void {
+    const staging = this.#transfers?.staging;
+    // A launch that waits for its inputs would hold up its stop.
+    if (effect.kind === "stopGang") staging?.cancel(effect.attemptId);
     this.#queue.add(effect.attemptId, async () => {
       try {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
-        else if (effect.kind === "stopGang") await this.#launcher.stop(effect);
+        else if (effect.kind === "stopGang")
+          await this.#launcher.stop(effect).finally(() => staging?.forget(effect.attemptId));
         else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
         else this.#problem(`${effect.kind} of attempt ${effect.attemptId}: a gang on Kubernetes keeps its size`);
       } catch (error) {
@@ -211,7 +244,10 @@ class KubernetesExecutor implements Executor {
     this.#tidier.start();
     this.#started = this.#reporter
       .listen(listener)
-      .then(() => this.#watch.start())
+      .then(() => {
+        this.#transfers?.outputs?.start();
+        return this.#watch.start();
+      })
       .catch((error: unknown) => this.#problem(`Reading the attempts: ${messageOf(error)}`));
   }
 
@@ -255,6 +291,7 @@ class KubernetesExecutor implements Executor {
     }
     this.#watch.forget(name);
     this.#launcher.forget(name);
+    this.#transfers?.outputs?.forget(name, attemptId);
     if (kind === "absent") return;
     const forgotten = FORGOTTEN_PREFIX + name;
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
@@ -262,7 +299,11 @@ class KubernetesExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    const staged = this.#transfers?.staging.close();
+    const uploaded = this.#transfers?.outputs?.close();
     await this.#queue.close();
+    await staged;
+    await uploaded;
     this.#reporter.close();
     this.#fleet.close();
     await Promise.all([this.#watch.close(), this.#tidier.close()]);

@@ -139,11 +139,11 @@ export const kubernetesSettings = z.strictObject({
     .meta({ description: "Security context of the pods (`runAsUser`, `fsGroup`, …), as in a pod." }),
   readsStores: z.boolean().default(false).meta({
     description:
-      "Whether pods read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: work with such inputs runs in other pools.",
+      "Whether pods read declared stores themselves, with credentials of their own: they get the URIs of their inputs. False: inputs are copied to `directory`; without one, work with such inputs runs in other pools.",
   }),
   leavesOutputs: z.boolean().default(false).meta({
     description:
-      "Whether work with `data.store` or `checkpoint.store` runs here although nothing is uploaded: artifacts stay where it writes them. False: it runs in other pools.",
+      "Whether nothing is uploaded: artifacts of work with `data.store` or `checkpoint.store` stay where it writes them. False: they are uploaded from `directory`, if `readsStores` is false; otherwise such work runs in other pools.",
   }),
   requestTimeoutMs: milliseconds(100, 300_000, 15_000, "Time limit of a request, in ms."),
   watchMs: milliseconds(1_000, 600_000, 240_000, "Time in ms after which a watch is opened again."),

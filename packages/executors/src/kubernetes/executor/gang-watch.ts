@@ -2,7 +2,7 @@
  * Turns pods and records into observations. An attempt is examined when one of its pods changes, and once a second. A silent API server
  * changes nothing.
  */
-import type { AttemptId, LossCause, NodeId } from "@headroom/model";
+import type { AttemptId, LossCause, NodeId, ReportedArtifact } from "@headroom/model";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { ExitRecord, LaunchRecord } from "../../job-protocol/attempt-records.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
@@ -12,6 +12,7 @@ import { recordLost } from "../../job-protocol/lost-attempt.ts";
 import { ProgressReports } from "../../job-protocol/progress-reports.ts";
 import type { RecordedState } from "../../job-protocol/recorded-state.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
+import type { JobTransfers } from "../../job-protocol/job-transfers.ts";
 import type { Reporter } from "../../job-protocol/reporter.ts";
 import { refusedExit } from "../../processes/attempt-end.ts";
 import { messageOf } from "../api/connection.ts";
@@ -50,6 +51,8 @@ export interface GangWatchSetup {
   readonly hasDirectory: boolean;
   readonly startPods: (watched: WatchedGang) => Promise<void>;
   readonly nodeIdOf: (name: string) => NodeId;
+  /** `null`: nothing is uploaded. */
+  readonly outputs: JobTransfers | null;
   readonly onProblem: (message: string) => void;
 }
 
@@ -94,7 +97,8 @@ export class GangWatch {
       const attemptId = attemptIdOfName(name);
       if (attemptId === null) continue;
       if (!this.knows(name)) this.#watched.set(name, watchedGang(attemptId, store.files(name), true));
-      await this.#examine(name);
+      // The others do not wait for its upload.
+      await Promise.race([this.#examine(name), this.#watched.get(name)?.uploading.promise]);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     this.#isComplete = true;
@@ -313,12 +317,12 @@ export class GangWatch {
   }
 
   async #tellRunning(watched: WatchedGang, launch: LaunchRecord): Promise<void> {
-    const { reporter, jobFiles } = this.#setup;
+    const { reporter } = this.#setup;
     if (!watched.isRunningTold) {
       watched.isRunningTold = true;
       reporter.tell({ kind: "attemptRunning", attemptId: watched.attemptId });
     }
-    watched.progress ??= new ProgressReports(jobFiles(watched.files), launch, reporter, watched.isAdopted);
+    watched.progress ??= this.#progressOf(watched, launch);
     await watched.progress.tellDue();
   }
 
@@ -422,7 +426,7 @@ export class GangWatch {
   }
 
   async #tellEnd(watched: WatchedGang, { launch, exit }: Extract<RecordedState, { kind: "ended" }>): Promise<void> {
-    const { reporter, jobFiles } = this.#setup;
+    const { reporter } = this.#setup;
     const { attemptId, name, files } = watched;
     await reporter.untilRoom();
     if (this.#isClosed) return;
@@ -430,8 +434,7 @@ export class GangWatch {
     if (exit.kind === "exited" || ran) {
       if (!watched.isRunningTold) reporter.tell({ kind: "attemptRunning", attemptId });
       watched.isRunningTold = true;
-      if (launch !== null)
-        watched.progress ??= new ProgressReports(jobFiles(files), launch, reporter, watched.isAdopted);
+      if (launch !== null) watched.progress ??= this.#progressOf(watched, launch);
       await watched.progress?.tellRest();
     }
     await Promise.all([...watched.logs.values()].map((log) => log.close()));
@@ -439,9 +442,26 @@ export class GangWatch {
     watched.logs.clear();
     if (this.#isClosed || this.#ended.has(name)) return;
     if (exit.kind === "lost") return this.tellLost(name, attemptId, exit.detail, exit.cause);
+    const artifacts = launch === null ? [] : await this.#upload(watched, launch, exit);
+    if (this.#isClosed || this.#ended.has(name)) return;
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#held.release(name);
-    reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits });
+    const made = artifacts.length === 0 ? {} : { artifacts };
+    reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits, ...made });
+  }
+
+  async #upload(watched: WatchedGang, launch: LaunchRecord, exit: ExitRecord): Promise<readonly ReportedArtifact[]> {
+    const { outputs, jobFiles } = this.#setup;
+    if (outputs === null) return [];
+    watched.uploading.resolve();
+    return outputs.collect(jobFiles(watched.files), launch, exit);
+  }
+
+  #progressOf({ files, isAdopted }: WatchedGang, launch: LaunchRecord): ProgressReports {
+    const { reporter, jobFiles, outputs } = this.#setup;
+    return new ProgressReports(jobFiles(files), launch, reporter, isAdopted, (reported) =>
+      outputs?.offer(files.key.name, reported),
+    );
   }
 }

@@ -14,8 +14,10 @@ import { taskDirName } from "../../job-protocol/attempt-names.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
+import type { PreparedLaunch, ResumePoint } from "../../job-protocol/checkpoint-restore.ts";
 import type { ReadingRules } from "../../job-protocol/input-rules.ts";
 import { refuseInputs } from "../../job-protocol/input-rules.ts";
+import { StagingFailure } from "../../job-protocol/input-staging.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
@@ -36,6 +38,7 @@ import { podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts"
 import { DENIALS_MIN } from "./gang-judge.ts";
 import { baseName, carriesAttempt } from "./pod-names.ts";
 import { namespaceOf, serviceAccountOf } from "./submitter-names.ts";
+import type { PodTransfers } from "./pod-transfers.ts";
 import type { PodPlace, WatchedGang } from "./watched-gang.ts";
 import { delayRetry, readPlace, recordPlace } from "./watched-gang.ts";
 import { tooLong } from "./worker-command.ts";
@@ -52,6 +55,8 @@ export interface PodLauncherSetup {
   readonly jobFiles: (files: AttemptFiles) => AttemptFiles;
   /** Absent: no stores are declared. */
   readonly stores?: ReadingRules | undefined;
+  /** `null`: paths and URIs are passed on, and nothing is uploaded. */
+  readonly transfers: PodTransfers | null;
   /** `null`: pods of others are left alone. */
   readonly adoption: PodAdoption | null;
   readonly onProblem: (message: string) => void;
@@ -105,8 +110,7 @@ export class PodLauncher {
         if (state.kind === "absent") {
           if (isAdopted(effect)) await this.#adopted.record(files, effect, this.#nodesOf(effect));
           else {
-            refuseInputs(effect, this.#setup.stores);
-            await this.#recordLaunch(files, effect);
+            await this.#recordLaunch(files, await this.#stage(effect, name));
           }
         }
       } catch (error) {
@@ -115,6 +119,21 @@ export class PodLauncher {
     }
     const watched = watch.track(effect.attemptId, files);
     if (watched !== null && readState(files).kind === "unclaimed") await this.start(watched);
+  }
+
+  /** The launch with paths in the shared directory in the places of URIs. Throws a `StagingFailure` or a `RefusedGang`. */
+  async #stage(effect: LaunchGang, name: string): Promise<PreparedLaunch> {
+    const { transfers, stores, settings } = this.#setup;
+    if (transfers === null) {
+      refuseInputs(effect, stores);
+      return { launch: effect, staged: [], resume: null };
+    }
+    const { also: resume, ...staged } = await transfers.staging.stage(effect, name, async (bring) =>
+      transfers.outputs === null
+        ? null
+        : transfers.outputs.restore(effect, checkpointDirOf(settings.directory ?? "", effect), bring),
+    );
+    return { ...staged, resume };
   }
 
   /** Creates the pods of an attempt that has none, or not all, and begins to bind them. */
@@ -249,6 +268,12 @@ export class PodLauncher {
   #cannotLaunch(files: AttemptFiles, effect: LaunchGang, error: unknown): void {
     const { watch } = this.#setup;
     const detail = `It could not be launched: ${messageOf(error)}.`;
+    this.#setup.transfers?.staging.release(files.key.name);
+    if (error instanceof StagingFailure && error.lossCause !== null) {
+      recordLost(files, { detail: error.message, cause: error.lossCause });
+      watch.track(effect.attemptId, files);
+      return;
+    }
     if (error instanceof RefusedGang) {
       recordLost(files, { detail, cause: error.lossCause });
       watch.track(effect.attemptId, files);
@@ -304,7 +329,10 @@ export class PodLauncher {
       nodes: this.#nodesOf(launch),
       environments: record.environments,
       workingDir: record.workingDir === "" ? null : record.workingDir,
-      mounts: (rank) => this.#mountsOf(files, launch, rank),
+      mounts: (rank) => [
+        ...this.#mountsOf(files, launch, rank),
+        ...(place.inputs ?? []).map((subPath) => ({ subPath, readOnly: true })),
+      ],
       settings,
     };
   }
@@ -321,8 +349,8 @@ export class PodLauncher {
   }
 
   /** The record and its names are on disk before a pod is created. */
-  async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
-    const { store, log, installation, settings, jobFiles } = this.#setup;
+  async #recordLaunch(files: AttemptFiles, { launch: effect, staged, resume }: PreparedLaunch): Promise<void> {
+    const { store, log, installation, settings, jobFiles, transfers } = this.#setup;
     const { spec, attemptId, workloadId, sequence, workers } = effect;
     // Refuses before anything exists what the rules do not map.
     serviceAccountOf(effect, settings);
@@ -334,7 +362,9 @@ export class PodLauncher {
       if (own !== files) makeAttemptDirectories(partFiles(own.key, rank), 0);
     }
     if (own !== files) makeAttemptDirectories(own, 0);
-    const environments = this.#environmentsOf(own, effect, base);
+    const environments = this.#environmentsOf(own, { effect, base, resume });
+    const workingDir = spec.dir ?? (settings.directory === undefined ? "" : own.jobDir);
+    const checkpointDir = environments[0]?.["HEADROOM_CHECKPOINT_DIR"] ?? "";
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -342,14 +372,17 @@ export class PodLauncher {
       // Pods outlive this machine.
       bootId: "",
       run: spec.run,
-      workingDir: spec.dir ?? (settings.directory === undefined ? "" : own.jobDir),
-      checkpointDir: environments[0]?.["HEADROOM_CHECKPOINT_DIR"] ?? "",
+      workingDir,
+      checkpointDir,
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
       environments,
       parts: workers.map(({ node }, rank) => ({ node: nodeNameOf(effect, node), ranks: [rank] })),
     };
-    await recordPlace(files, { version: 1, namespace: namespaceOf(effect, settings), base });
+    transfers?.outputs?.order(files.key.name, effect, { workingDir, checkpointDir });
+    const inputs = staged.map((each) => path.relative(settings.directory ?? "", each));
+    const place = { version: 1, namespace: namespaceOf(effect, settings), base } as const;
+    await recordPlace(files, inputs.length === 0 ? place : { ...place, inputs });
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);
     const refusal = environments.map((each) => tooLong(spec.run, each)).find((each) => each !== null);
@@ -357,7 +390,14 @@ export class PodLauncher {
   }
 
   /** The image decides `PATH` and the variables of a login, such as `HOME`. */
-  #environmentsOf(own: AttemptFiles, effect: LaunchGang, base: string): readonly Readonly<Record<string, string>>[] {
+  #environmentsOf(
+    own: AttemptFiles,
+    {
+      effect,
+      base,
+      resume,
+    }: { readonly effect: LaunchGang; readonly base: string; readonly resume: ResumePoint | null },
+  ): readonly Readonly<Record<string, string>>[] {
     const { settings } = this.#setup;
     const { directory } = settings;
     const { address, port } = rendezvousOf(effect, base, settings);
@@ -368,6 +408,7 @@ export class PodLauncher {
         directory === undefined
           ? (effect.spec.checkpointDir ?? CONTAINER_CHECKPOINTS)
           : checkpointDirOf(directory, effect),
+      resume,
       session: {},
       // A container has the devices that the device plugin chose, counted from 0.
       devices: effect.workers.map(({ accelerators }) => ({

@@ -20,6 +20,8 @@ const podPlace = z.object({
   base: z.string(),
   /** Pods of others by rank. Absent: the attempt's own pods. */
   pods: z.array(z.object({ name: z.string(), uid: z.string(), container: z.string() })).optional(),
+  /** Paths of staged inputs below the shared directory. Absent: none. */
+  inputs: z.array(z.string()).optional(),
 });
 export type PodPlace = z.infer<typeof podPlace>;
 
@@ -72,6 +74,8 @@ export interface WatchedGang {
   retries: number;
   /** Since when no call of its start has been answered (`performance.now()`); `null`: the newest one was. */
   silentSinceMs: number | null;
+  /** Resolved when the upload of what the attempt made begins, which can take an hour. */
+  readonly uploading: PromiseWithResolvers<void>;
 }
 
 export const watchedGang = (attemptId: AttemptId, files: AttemptFiles, isAdopted: boolean): WatchedGang => ({
@@ -87,6 +91,7 @@ export const watchedGang = (attemptId: AttemptId, files: AttemptFiles, isAdopted
   retryAtMs: 0,
   retries: 0,
   silentSinceMs: null,
+  uploading: Promise.withResolvers(),
 });
 
 const RETRY_FIRST_MS = 500;

@@ -1,6 +1,7 @@
 /** The Kubernetes executor on a real API server, for the conformance cases and other tests. */
 import path from "node:path";
 import { nodeId } from "@headroom/model";
+import type { StoreSet } from "@headroom/stores";
 import type { ConformanceSubject } from "../../conformance/conformance-world.ts";
 import { createKubernetesExecutor } from "../kubernetes-executor.ts";
 import type { KubernetesSettings } from "../settings.ts";
@@ -23,6 +24,7 @@ export const kubernetesSubject = (
   kubeconfig: string,
   onProblem: (message: string) => void,
   more: Partial<KubernetesSettings> = {},
+  stores?: StoreSet,
 ): ConformanceSubject => ({
   id: "kube",
   nodes: TEST_NODES.map((name) => nodeId(`kube-${name}`)),
@@ -39,6 +41,7 @@ export const kubernetesSubject = (
       stateDir: path.join(homeDir, "state"),
       logFileMaxBytes: 64 * 1024,
       logFilesKept: 3,
+      stores,
       onProblem,
     }),
 });
