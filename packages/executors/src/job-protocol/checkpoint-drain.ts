@@ -12,7 +12,8 @@ import type { ExecutorInput } from "../executor.ts";
 import type { LaunchRecord } from "./attempt-records.ts";
 import { DrainNotes } from "./drain-notes.ts";
 import type { DrainNote } from "./drain-notes.ts";
-import { readableIn } from "./made-artifacts.ts";
+import { readableIn } from "./attempt-roots.ts";
+import type { AttemptPlaces } from "./attempt-roots.ts";
 import type { OutputUpload } from "./output-upload.ts";
 
 /** Pause after a failure that may pass, and the time after which a copy is given up. */
@@ -24,10 +25,13 @@ const REMOVAL_MS = 30_000;
 type Reported = Signal & { readonly kind: "checkpointReported" };
 
 type Drained = Pick<LaunchRecord, "drain" | "workloadId" | "workingDir" | "checkpointDir">;
+type Homes = Pick<AttemptPlaces, "homeDir" | "isOwnOnly">;
 
 interface DrainSetup {
   readonly outputs: Pick<OutputUpload, "put" | "remove">;
   readonly dir: string;
+  /** Where attempts have their directories. */
+  readonly homes: Homes;
   readonly bootId: string;
   readonly emit: (input: ExecutorInput) => void;
   readonly onProblem: (message: string) => void;
@@ -56,8 +60,8 @@ export class CheckpointDrain {
     const { attemptId, step, path: at, metrics } = reported;
     if (to === undefined || this.#closing.signal.aborted || this.#notes.has(reported)) return;
     const fault = pathFault(at, checkpointDir);
-    const { bootId } = this.#setup;
-    const places = { workingDir, checkpointDir };
+    const { bootId, homes } = this.#setup;
+    const places = { workingDir, checkpointDir, ...homes };
     const note = {
       attemptId,
       workloadId,
@@ -130,7 +134,8 @@ export class CheckpointDrain {
   async #copy(note: DrainNote, onBegun: (note: DrainNote) => void): Promise<ReportedArtifact> {
     const { path: at, places, to, step, attemptId, workloadId, metrics } = note;
     const { signal } = this.#closing;
-    const real = await readableIn(at, places);
+    // Notes of earlier builds have no home.
+    const real = await readableIn(at, { ...places, ...this.#setup.homes });
     if (real === null)
       throw new OperationalError(
         "unreadableContent",
@@ -145,7 +150,7 @@ export class CheckpointDrain {
     onBegun(begun);
     const uri = await this.#setup.outputs.put({ path: at, digest, bytes }, to, {
       within,
-      places,
+      places: { ...places, ...this.#setup.homes },
       signal,
       of: { workloadId, attemptId },
     });

@@ -4,11 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { constants, existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, open, readdir, readlink, rename, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import type { LaunchGang, StoredCheckpoint } from "@headroom/model";
 import { contentDigest } from "@headroom/platform";
+import { rootOf } from "./attempt-roots.ts";
+import type { AttemptPlaces } from "./attempt-roots.ts";
 import { StagingFailure } from "./input-staging.ts";
 import type { Bring, StagedLaunch } from "./input-staging.ts";
 import { isWithin } from "./untrusted-files.ts";
@@ -28,6 +30,8 @@ export interface PreparedLaunch extends StagedLaunch {
 
 interface RestoreSetup {
   readonly checkpointDir: string;
+  /** Where attempts have their directories. */
+  readonly homes: Pick<AttemptPlaces, "homeDir" | "isOwnOnly">;
   /** Whether the bytes at a reported path are complete on this machine. */
   readonly isSound: (checkpoint: { readonly path: string }) => boolean;
 }
@@ -35,7 +39,7 @@ interface RestoreSetup {
 /** `null`: the work begins from its start. Throws a `StagingFailure` if the store does not give the copy. */
 export async function restoreCheckpoint(
   { resume }: LaunchGang,
-  { checkpointDir, isSound }: RestoreSetup,
+  { checkpointDir, homes, isSound }: RestoreSetup,
   bring: Bring,
 ): Promise<ResumePoint | null> {
   const { reported, stored } = resume ?? {};
@@ -48,7 +52,13 @@ export async function restoreCheckpoint(
   if (!(await hasDigest(target, stored))) {
     const { uri, version: name, digest, rule } = stored;
     const from = await bring({ uri, name, digest, ...(rule === undefined ? {} : { rule }) });
-    await place(from, checkpointDir, stored.path);
+    const root = await rootOf(checkpointDir, homes);
+    if (root === null)
+      throw new StagingFailure(
+        `${name} cannot be brought to ${checkpointDir}: checkpoints are only brought to directories of the executor. Leave out checkpoint.dir.`,
+        "inputs",
+      );
+    await place(from, { checkpointDir, root }, stored.path);
   }
   return { path: target, step: stored.step };
 }
@@ -62,11 +72,21 @@ const hasDigest = async (target: string, { digest }: StoredCheckpoint): Promise<
   ));
 
 /** Links that work put into the checkpoint directory are not followed: they could lead to files of this user. */
-async function place(from: string, checkpointDir: string, name: string): Promise<void> {
+async function place(
+  from: string,
+  { checkpointDir, root }: { readonly checkpointDir: string; readonly root: string },
+  name: string,
+): Promise<void> {
   const segments = name.split(path.sep);
   const last = segments.pop() ?? "";
   let folder: FileHandle = await open(checkpointDir, O_RDONLY | O_DIRECTORY);
   try {
+    // Also the directory itself can be a link by now.
+    if ((await readlink(held(folder))) !== root)
+      throw new StagingFailure(
+        `${checkpointDir} is a link or was moved. Remove it, and start the work again.`,
+        "inputs",
+      );
     for (const segment of segments) {
       const child = path.join(held(folder), segment);
       await mkdir(child, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {

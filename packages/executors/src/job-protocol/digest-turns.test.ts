@@ -14,7 +14,9 @@ it("ends the reading of endless artifacts when it is closed, and registers them 
   made.take([{ name: "model:chat", path: endless }]);
   const turns = new DigestTurns(digestTurns);
   const readings = [1, 2, 3].map(() =>
-    turns.run((signal) => made.withDigests({ workingDir: folder, checkpointDir: folder }, signal)),
+    turns.run((signal) =>
+      made.withDigests({ workingDir: folder, checkpointDir: folder, homeDir: "/nonexistent" }, signal),
+    ),
   );
   turns.close();
   for (const reading of readings) expect(await reading).toEqual([{ name: "model:chat", path: endless }]);

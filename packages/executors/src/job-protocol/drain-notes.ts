@@ -9,7 +9,7 @@ import type { AttemptId, ReportedArtifact, WorkloadId } from "@headroom/model";
 import { syncPath } from "@headroom/platform";
 import { attemptDirName } from "./attempt-names.ts";
 import type { DrainRecord } from "./drain-record.ts";
-import type { AttemptPlaces } from "./made-artifacts.ts";
+import type { AttemptPlaces } from "./attempt-roots.ts";
 
 export interface DrainNote {
   readonly attemptId: AttemptId;

@@ -1,5 +1,14 @@
 /** Uploads of jobs whose records may be forged: a job of the same user can write to the whole shared directory. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -8,6 +17,7 @@ import type { LaunchGang } from "@headroom/model";
 import { readStore, StoreSet } from "@headroom/stores";
 import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
 import { partFiles } from "./attempt-parts.ts";
+import { taskDirName } from "./attempt-names.ts";
 import { AttemptStore } from "./attempt-store.ts";
 import { makeAttemptDirectories } from "./attempt-directories.ts";
 import { JobTransfers } from "./job-transfers.ts";
@@ -30,38 +40,45 @@ function open(): JobTransfers {
   const reading = readStore({ kind: "store", name: "lake", type: "shared", path: lake, writers: ["nlp"] });
   if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
   const stores = new StoreSet({ declarations: () => [reading.declaration], readSecret: () => "" });
-  return new JobTransfers({ stores, dir: path.join(root, "state"), emit: () => {}, onProblem: () => {} });
+  return new JobTransfers({
+    stores,
+    dir: path.join(root, "state"),
+    shared: path.join(root, "shared"),
+    emit: () => {},
+    onProblem: () => {},
+  });
 }
 
 const succeeded = { kind: "exited", exits: [{ kind: "exited", code: 0 }], usage: [] } as unknown as ExitRecord;
 
-const effect = (team: string): LaunchGang =>
+const effect = (team: string, more: object = {}): LaunchGang =>
   ({
     attemptId: attemptId("w1.1"),
     workloadId: workloadId("w1"),
-    spec: { team, data: { store: "lake" } },
+    task: 0,
+    spec: { kind: "train", team, data: { store: "lake" } },
+    ...more,
   }) as unknown as LaunchGang;
 
-/** A job that has reported the path as its model. */
-function reported(at: string) {
+/** A job that has reported a model at the path in its directory. */
+function reported(name: string) {
   const store = new AttemptStore(path.join(root, "shared"), () => {});
   const files = store.filesOf(attemptId("w1.1"));
   const part = partFiles(files.key, 0);
   for (const each of [files, part]) makeAttemptDirectories(each, 1);
-  writeFileSync(part.progressFile, `${JSON.stringify({ kind: "artifact", name: "model:chat", path: at })}\n`);
-  const workingDir = path.join(root, "work");
-  mkdirSync(workingDir, { recursive: true });
-  writeFileSync(path.join(workingDir, "model"), "weights");
-  writeFileSync(path.join(root, "secret"), "secret");
+  const report = { kind: "artifact", name: "model:chat", path: path.join(files.jobDir, name) };
+  writeFileSync(part.progressFile, `${JSON.stringify(report)}\n`);
+  writeFileSync(path.join(files.jobDir, "model"), "weights");
   const parts = [{ node: "n1", ranks: [0] }];
-  const launch = { attemptId: attemptId("w1.1"), workingDir, checkpointDir: workingDir, parts, environments: [{}] };
+  const places = { workingDir: files.jobDir, checkpointDir: files.jobDir };
+  const launch = { attemptId: attemptId("w1.1"), ...places, parts, environments: [{}] };
   return { files, launch: launch as unknown as LaunchRecord };
 }
 
 it("uploads what the job made, also by a later process, and nothing without an order", async () => {
-  const { files, launch } = reported(path.join(root, "work", "model"));
+  const { files, launch } = reported("model");
   expect(await transfers.collect(files, launch, succeeded)).toEqual([]);
-  transfers.order(files.key.name, effect("nlp"), launch);
+  transfers.order(files, effect("nlp"));
   await transfers.close();
   transfers = open();
   const [made] = await transfers.collect(files, launch, succeeded);
@@ -71,13 +88,43 @@ it("uploads what the job made, also by a later process, and nothing without an o
 });
 
 it("takes directories and team from its own note, whatever the record of the launch says", async () => {
-  const { files, launch } = reported(path.join(root, "secret"));
-  transfers.order(files.key.name, effect("nlp"), launch);
+  const { files, launch } = reported("../../../../token");
+  writeFileSync(path.join(root, "token"), "secret");
+  transfers.order(files, effect("nlp", { spec: { kind: "train", team: "nlp", dir: root, data: { store: "lake" } } }));
   const forged = { ...launch, workingDir: root, upload: { store: "lake", team: "nlp" } };
   const [outside] = await transfers.collect(files, forged, succeeded);
   expect(outside?.problem).toMatch(/outside the working directory/);
-  transfers.order(files.key.name, effect("other"), { ...launch, workingDir: root });
-  const [closed] = await transfers.collect(files, { ...launch, upload: { store: "lake", team: "nlp" } }, succeeded);
+  transfers.order(files, effect("other"));
+  const own = reported("model");
+  const [closed] = await transfers.collect(own.files, own.launch, succeeded);
   expect(closed?.problem).toMatch(/does not let the team other write/);
   expect(readdirSync(lake)).toEqual([]);
+});
+
+it("reads nothing through a link that the job put in the place of its directory", async () => {
+  const { files, launch } = reported("token");
+  transfers.order(files, effect("nlp"));
+  const private_ = path.join(root, "private");
+  mkdirSync(private_);
+  writeFileSync(path.join(private_, "token"), "secret");
+  renameSync(files.jobDir, `${files.jobDir}.aside`);
+  symlinkSync(private_, files.jobDir);
+  const [made] = await transfers.collect(files, launch, succeeded);
+  expect(made?.problem).toMatch(/outside the working directory/);
+  expect(readdirSync(lake)).toEqual([]);
+});
+
+it("brings no checkpoint through a link in the place of the checkpoint directory, or to a named directory", async () => {
+  const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "step", step: 1 };
+  const launch = effect("nlp", { resume: { stored } });
+  const private_ = path.join(root, "private");
+  mkdirSync(private_);
+  const own = path.join(root, "shared", "checkpoints", taskDirName(launch));
+  mkdirSync(path.dirname(own), { recursive: true });
+  symlinkSync(private_, own);
+  const bring = (): Promise<string> => Promise.resolve(path.join(root, "bytes"));
+  writeFileSync(path.join(root, "bytes"), "forged");
+  await expect(transfers.restore(launch, own, bring)).rejects.toThrow(/is a link or was moved/);
+  await expect(transfers.restore(launch, private_, bring)).rejects.toThrow(/Leave out checkpoint.dir/);
+  expect(readdirSync(private_)).toEqual([]);
 });

@@ -6,7 +6,9 @@ import path from "node:path";
 import type { AttemptId, LaunchGang, ReportedArtifact, Signal } from "@headroom/model";
 import type { StoreSet } from "@headroom/stores";
 import type { ExecutorInput } from "../executor.ts";
+import { checkpointRootOf } from "./attempt-files.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
+import { taskDirName } from "./attempt-names.ts";
 import { partFiles, partsOf } from "./attempt-parts.ts";
 import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
 import { CheckpointDrain } from "./checkpoint-drain.ts";
@@ -14,6 +16,7 @@ import { restoreCheckpoint } from "./checkpoint-restore.ts";
 import type { ResumePoint } from "./checkpoint-restore.ts";
 import { DigestTurns, digestTurns, uploadTurns } from "./digest-turns.ts";
 import { drainOf } from "./drain-record.ts";
+import { StagingFailure } from "./input-staging.ts";
 import type { Bring } from "./input-staging.ts";
 import { MadeArtifacts } from "./made-artifacts.ts";
 import { OutputUpload } from "./output-upload.ts";
@@ -28,22 +31,27 @@ interface TransferSetup {
   readonly stores: StoreSet;
   /** Directory on this machine, out of reach of jobs. */
   readonly dir: string;
+  /** Directory that the nodes share, with the directories of jobs. Nothing else is read or written for them. */
+  readonly shared: string;
   readonly emit: (input: ExecutorInput) => void;
   readonly onProblem: (message: string) => void;
 }
 
 export class JobTransfers {
   readonly #orders: TransferOrders;
+  readonly #homes: { readonly homeDir: string; readonly isOwnOnly: true };
   readonly #outputs: OutputUpload;
   readonly #drain: CheckpointDrain;
   readonly #digests: DigestTurns = new DigestTurns(digestTurns);
   readonly #uploads: DigestTurns = new DigestTurns(uploadTurns);
 
-  constructor({ stores, dir, emit, onProblem }: TransferSetup) {
+  constructor({ stores, dir, shared, emit, onProblem }: TransferSetup) {
+    this.#homes = { homeDir: shared, isOwnOnly: true };
     this.#orders = new TransferOrders(path.join(dir, "orders"));
     this.#outputs = new OutputUpload(stores, path.join(dir, "uploads"), emit);
     const drains = path.join(dir, "drains");
-    this.#drain = new CheckpointDrain({ outputs: this.#outputs, dir: drains, bootId: BOOT, emit, onProblem });
+    const { homes, outputs } = { homes: this.#homes, outputs: this.#outputs };
+    this.#drain = new CheckpointDrain({ outputs, dir: drains, homes, bootId: BOOT, emit, onProblem });
   }
 
   /** Continues with checkpoints that an earlier process began to copy. */
@@ -51,18 +59,14 @@ export class JobTransfers {
     this.#drain.start();
   }
 
-  /** Called before the job can exist. */
-  order(
-    name: string,
-    effect: LaunchGang,
-    places: { readonly workingDir: string; readonly checkpointDir: string },
-  ): void {
+  /** Called before the job can exist. Only the directories that the executor gives to the attempt are read, none that it names. */
+  order({ key, jobDir }: Pick<AttemptFiles, "key" | "jobDir">, effect: LaunchGang): void {
     const [upload, drain] = [uploadOf(effect), drainOf(effect)];
     if (upload === null && drain === null) return;
-    const { workloadId } = effect;
-    this.#orders.save(name, {
-      workloadId,
-      ...places,
+    this.#orders.save(key.name, {
+      workloadId: effect.workloadId,
+      workingDir: jobDir,
+      checkpointDir: this.#checkpointDirOf(effect),
       ...(upload === null ? {} : { upload }),
       ...(drain === null ? {} : { drain }),
     });
@@ -74,9 +78,20 @@ export class JobTransfers {
     if (order !== null) this.#drain.offer(order, reported);
   }
 
-  restore(effect: LaunchGang, checkpointDir: string, bring: Bring): Promise<ResumePoint | null> {
-    if (effect.resume === undefined) return Promise.resolve(null);
-    return restoreCheckpoint(effect, { checkpointDir, isSound: (each) => this.#drain.isSound(each) }, bring);
+  async restore(effect: LaunchGang, checkpointDir: string, bring: Bring): Promise<ResumePoint | null> {
+    const { resume } = effect;
+    if (resume === undefined) return null;
+    if (resume.stored !== undefined && path.resolve(checkpointDir) !== path.resolve(this.#checkpointDirOf(effect)))
+      throw new StagingFailure(
+        `${resume.stored.version} is only brought to the checkpoint directory of the executor. Leave out checkpoint.dir.`,
+        "inputs",
+      );
+    const isSound = (each: { readonly path: string }): boolean => this.#drain.isSound(each);
+    return restoreCheckpoint(effect, { checkpointDir, homes: this.#homes, isSound }, bring);
+  }
+
+  #checkpointDirOf(effect: LaunchGang): string {
+    return path.join(checkpointRootOf(this.#homes.homeDir), taskDirName(effect));
   }
 
   /** Artifacts of a job that succeeded, with their places in the store. Empty: nothing of it is uploaded. */
@@ -92,11 +107,12 @@ export class JobTransfers {
       for await (const { artifacts } of new ProgressFile(partFiles(key, part).progressFile, identity).readRest())
         reported.take(artifacts);
     }
-    const made = await this.#digests.run((signal) => reported.withDigests(order, signal));
+    const places = { ...order, ...this.#homes };
+    const made = await this.#digests.run((signal) => reported.withDigests(places, signal));
     const of = { workloadId: order.workloadId, attemptId: launch.attemptId };
     return this.#uploads.run(async (signal) => {
       const stored: ReportedArtifact[] = [];
-      for (const each of made) stored.push(await this.#outputs.store(each, upload, { places: order, signal, of }));
+      for (const each of made) stored.push(await this.#outputs.store(each, upload, { places, signal, of }));
       return stored;
     });
   }

@@ -2,21 +2,16 @@
  * Artifacts that an attempt reported and that are to be registered (`model:chat`), with the digests of their bytes. The
  * executor reads the bytes itself: what a job says about them proves nothing.
  */
-import { realpath } from "node:fs/promises";
-import path from "node:path";
 import { isRegistered } from "@headroom/model";
 import type { ReportedArtifact } from "@headroom/model";
 import { OperationalError, contentDigest } from "@headroom/platform";
+import { readableIn } from "./attempt-roots.ts";
+import type { AttemptPlaces } from "./attempt-roots.ts";
 
 /** A workload declares at most 64 artifacts. */
 const NAMES_MAX = 64;
 
 export type ArtifactLine = Pick<ReportedArtifact, "name" | "path" | "metrics" | "parameters">;
-
-export interface AttemptPlaces {
-  readonly workingDir: string;
-  readonly checkpointDir: string;
-}
 
 export class MadeArtifacts {
   readonly #lines = new Map<string, ArtifactLine>();
@@ -41,14 +36,6 @@ export class MadeArtifacts {
 
 type Content = Pick<ReportedArtifact, "digest" | "bytes" | "problem">;
 
-/** The path without links, if it is in the directories of the attempt; `null`: it is elsewhere. */
-export async function readableIn(target: string, { workingDir, checkpointDir }: AttemptPlaces): Promise<string | null> {
-  if (!path.isAbsolute(target)) return null;
-  const real = await realpath(target);
-  const roots = await Promise.all([workingDir, checkpointDir].filter((each) => path.isAbsolute(each)).map(realOf));
-  return roots.some((root) => real === root || real.startsWith(`${root}${path.sep}`)) ? real : null;
-}
-
 async function contentOf(target: string, places: AttemptPlaces, signal: AbortSignal): Promise<Content> {
   if (signal.aborted) return {};
   try {
@@ -61,8 +48,6 @@ async function contentOf(target: string, places: AttemptPlaces, signal: AbortSig
     return { problem: problemOf(error, target) };
   }
 }
-
-const realOf = (directory: string): Promise<string> => realpath(directory).catch(() => directory);
 
 function problemOf(error: unknown, target: string): string {
   if (error instanceof OperationalError) return error.message;

@@ -26,7 +26,11 @@ async function stored(to: { readonly rule?: string; readonly team?: string } = {
   const outputs = new OutputUpload(stores, path.join(folder, "notes"));
   const file = path.join(folder, "work/model");
   const artifact = { name: "model:chat", path: file, ...(await contentDigest(path.join(folder, "model"))) };
-  const places = { workingDir: path.join(folder, "work"), checkpointDir: path.join(folder, "checkpoints") };
+  const places = {
+    workingDir: path.join(folder, "work"),
+    checkpointDir: path.join(folder, "checkpoints"),
+    homeDir: "/nonexistent",
+  };
   const signal = new AbortController().signal;
   return outputs.store(artifact, { store: "nfs", team: "lab", ...to }, { places, signal });
 }

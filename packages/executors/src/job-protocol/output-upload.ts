@@ -10,8 +10,8 @@ import { OperationalError } from "@headroom/platform";
 import { abandonLeft, mayWrite, prefixOf, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
 import type { AttemptTransfer } from "./input-staging.ts";
-import { readableIn } from "./made-artifacts.ts";
-import type { AttemptPlaces } from "./made-artifacts.ts";
+import { readableIn } from "./attempt-roots.ts";
+import type { AttemptPlaces } from "./attempt-roots.ts";
 import type { UploadRecord } from "./upload-record.ts";
 
 /** Requests of one upload at the same time; the store bounds those of all together. */

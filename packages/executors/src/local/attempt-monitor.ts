@@ -437,14 +437,14 @@ export class AttemptMonitor {
       for await (const { artifacts } of whole.readRest()) watched.made.take(artifacts);
     }
     watched.digesting.resolve();
-    const made = await this.#digests.run((signal) => watched.made.withDigests(launch, signal));
+    const places = { ...launch, homeDir: this.#setup.store.homeDir };
+    const made = await this.#digests.run((signal) => watched.made.withDigests(places, signal));
     const { upload } = launch;
     const { outputs } = this.#setup;
     if (upload === undefined || outputs === null || made.length === 0) return made;
     return this.#uploads.run(async (signal) => {
       const stored: ReportedArtifact[] = [];
-      for (const artifact of made)
-        stored.push(await outputs.store(artifact, upload, { places: launch, signal, of: launch }));
+      for (const artifact of made) stored.push(await outputs.store(artifact, upload, { places, signal, of: launch }));
       return stored;
     });
   }

@@ -141,7 +141,11 @@ export class Launcher {
         ? Promise.resolve(null)
         : restoreCheckpoint(
             effect,
-            { checkpointDir: checkpointDirOf(homeDir, effect), isSound: (checkpoint) => drain.isSound(checkpoint) },
+            {
+              checkpointDir: checkpointDirOf(homeDir, effect),
+              homes: { homeDir },
+              isSound: (checkpoint) => drain.isSound(checkpoint),
+            },
             bring,
           ),
     );

@@ -31,7 +31,7 @@ export function storeAccess(stores: StoreSet | undefined, setup: StoreAccessSetu
     cache,
     staging: new InputStaging({ stores, cache, onTransferred: emit }),
     outputs,
-    drain: new CheckpointDrain({ ...setup, outputs, dir: path.join(homeDir, "cache", "drains") }),
+    drain: new CheckpointDrain({ ...setup, outputs, dir: path.join(homeDir, "cache", "drains"), homes: { homeDir } }),
   };
 }
 

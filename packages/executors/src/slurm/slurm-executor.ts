@@ -184,11 +184,11 @@ class SlurmExecutor implements Executor {
     });
   }
 
-  #openTransfers({ stores, stateDir }: SlurmExecutorOptions): JobTransfers | null {
+  #openTransfers({ stores, stateDir, settings: { directory: shared } }: SlurmExecutorOptions): JobTransfers | null {
     if (stores === undefined) return null;
     const emit = (input: ExecutorInput): void => this.#reporter.tell(input);
     const onProblem = (message: string): void => this.#problem(message);
-    return new JobTransfers({ stores, dir: path.join(stateDir, "transfers"), emit, onProblem });
+    return new JobTransfers({ stores, dir: path.join(stateDir, "transfers"), shared, emit, onProblem });
   }
 
   whenSilent(listener: (detail: string) => void): void {

@@ -47,6 +47,7 @@ export class MovingNode {
     this.#drain = new CheckpointDrain({
       outputs: this.#outputs,
       dir: path.join(dir, "drains"),
+      homes: { homeDir: dir },
       bootId: BOOT,
       onProblem: () => {},
       emit: (input) => {
@@ -63,7 +64,7 @@ export class MovingNode {
     for (const each of [workingDir, checkpointDir]) mkdirSync(each, { recursive: true });
     const isSound = (checkpoint: { readonly path: string }): boolean => this.#drain.isSound(checkpoint);
     const staged = await this.#staging.stage(launch, launch.attemptId, (bring) =>
-      restoreCheckpoint(launch, { checkpointDir, isSound }, bring),
+      restoreCheckpoint(launch, { checkpointDir, homes: { homeDir: this.#dir }, isSound }, bring),
     );
     const { artifacts = [], spec } = staged.launch;
     const inputs = [...artifacts.map((each) => each.path), ...(spec.data?.inputs ?? [])];
@@ -87,11 +88,12 @@ export class MovingNode {
     const { signal } = new AbortController();
     const made = new MadeArtifacts();
     made.take(lines);
-    const found = await made.withDigests(job, signal);
+    const places = { ...job, homeDir: this.#dir };
+    const found = await made.withDigests(places, signal);
     const to = uploadOf(job.launch);
     if (to === null) return found;
     const stored: ReportedArtifact[] = [];
-    for (const each of found) stored.push(await this.#outputs.store(each, to, { places: job, signal }));
+    for (const each of found) stored.push(await this.#outputs.store(each, to, { places, signal }));
     return stored;
   }
 

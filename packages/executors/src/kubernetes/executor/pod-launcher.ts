@@ -363,8 +363,6 @@ export class PodLauncher {
     }
     if (own !== files) makeAttemptDirectories(own, 0);
     const environments = this.#environmentsOf(own, { effect, base, resume });
-    const workingDir = spec.dir ?? (settings.directory === undefined ? "" : own.jobDir);
-    const checkpointDir = environments[0]?.["HEADROOM_CHECKPOINT_DIR"] ?? "";
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -372,14 +370,14 @@ export class PodLauncher {
       // Pods outlive this machine.
       bootId: "",
       run: spec.run,
-      workingDir,
-      checkpointDir,
+      workingDir: spec.dir ?? (settings.directory === undefined ? "" : own.jobDir),
+      checkpointDir: environments[0]?.["HEADROOM_CHECKPOINT_DIR"] ?? "",
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
       environments,
       parts: workers.map(({ node }, rank) => ({ node: nodeNameOf(effect, node), ranks: [rank] })),
     };
-    transfers?.outputs?.order(files.key.name, effect, { workingDir, checkpointDir });
+    transfers?.outputs?.order(own, effect);
     const inputs = staged.map((each) => path.relative(settings.directory ?? "", each));
     const place = { version: 1, namespace: namespaceOf(effect, settings), base } as const;
     await recordPlace(files, inputs.length === 0 ? place : { ...place, inputs });

@@ -42,7 +42,7 @@ export function podTransfers(stores: StoreSet | undefined, setup: PodTransferSet
   return {
     cache,
     staging: new InputStaging({ stores, cache, isSeen, onTransferred: emit }),
-    outputs: leavesOutputs ? null : new JobTransfers({ stores, dir, emit, onProblem }),
+    outputs: leavesOutputs ? null : new JobTransfers({ stores, dir, shared: directory, emit, onProblem }),
   };
 }
 

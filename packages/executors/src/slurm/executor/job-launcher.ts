@@ -285,8 +285,6 @@ export class JobLauncher {
     };
     const environments = await attemptEnvironments(environmentSetup, files, effect, { resume });
     const reuse = runAs === null ? jobReuse(effect, shares, this.#setup.settings) : null;
-    const workingDir = spec.dir ?? files.jobDir;
-    const checkpointDir = checkpointDirOf(store.homeDir, effect, runAs);
     const masterAddress = shares[0]?.node.address ?? "127.0.0.1";
     const record: LaunchRecord = {
       attemptId,
@@ -295,8 +293,8 @@ export class JobLauncher {
       // Jobs outlive this machine.
       bootId: "",
       run: spec.run,
-      workingDir,
-      checkpointDir,
+      workingDir: spec.dir ?? files.jobDir,
+      checkpointDir: checkpointDirOf(store.homeDir, effect, runAs),
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
       environments: environments.map((environment) => ({
@@ -312,7 +310,7 @@ export class JobLauncher {
       throw new RefusedGang(
         "the environments of its workers are too large together; use fewer workers or fewer variables",
       );
-    transfers?.order(files.key.name, effect, { workingDir, checkpointDir });
+    transfers?.order(files, effect);
     writeSecret(files);
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);
