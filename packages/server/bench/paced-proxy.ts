@@ -9,12 +9,14 @@ const PAUSE_MS_MIN = 2;
 
 export class PacedProxy {
   rateBytesS: number;
+  readonly #reads = new Map<string, number>();
   #freeMs = 0;
   readonly #target: string;
   readonly #server = createServer((request, response) => {
     const to = new URL(request.url ?? "/", this.#target);
-    const headers = { ...request.headers, host: to.host };
-    const sent = httpRequest(to, { method: request.method, headers }, (answer) => {
+    if (request.method === "GET") this.#reads.set(to.pathname, this.readsOf(to.pathname) + 1);
+    // With its `host`: the signature of a request contains it.
+    const sent = httpRequest(to, { method: request.method, headers: request.headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       void this.#pass(answer, response);
     });
@@ -30,6 +32,11 @@ export class PacedProxy {
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Number of GET requests for the path. */
+  readsOf(pathname: string): number {
+    return this.#reads.get(pathname) ?? 0;
   }
 
   close(): void {

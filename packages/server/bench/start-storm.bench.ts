@@ -2,7 +2,8 @@
  * Measures the fairness of a start storm: 50 transfers of different sizes that begin at once, from an S3 server behind a proxy with
  * a bounded rate. The fair share of a transfer is its time under processor sharing (Kleinrock, "Queueing Systems" 2, 4.4): all
  * transfers that are left share the rate equally. 32 requests of one of them come from as many workers of the node. Prints how
- * many times their fair shares the transfers took, and how often the shared content was read. Option: `--transfers N` (50).
+ * many times their fair shares the transfers took, and how often the shared content was read. Option: `--transfers N` (50). A server of
+ * another kind: `--endpoint URL --bucket NAME`, with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
  */
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,7 +20,14 @@ const RATE_BYTES_S = 24 * MIB;
 const PART_BYTES = MIB / 4;
 const SIZES = [1, 16] as const;
 const WORKERS = 32;
-const { values } = parseArgs({ options: { transfers: { type: "string", default: "50" } } });
+const { values } = parseArgs({
+  options: {
+    transfers: { type: "string", default: "50" },
+    endpoint: { type: "string" },
+    bucket: { type: "string", default: "lake" },
+  },
+});
+const { bucket } = values;
 const transfers = Number(values.transfers);
 
 /** Times under processor sharing, in the order of `sizes`. */
@@ -38,25 +46,41 @@ function fairTimes(sizes: readonly number[], rateBytesMs: number): readonly numb
 
 const dir = mkdtempSync(path.join(tmpdir(), "headroom-storm-"));
 const server = new SmallS3Server();
-const proxy = new PacedProxy(await server.listen(), RATE_BYTES_S);
-const settings = { bucket: "lake", endpoint: await proxy.listen(), accessKey: "env:A", secretKey: "env:B" };
+const proxy = new PacedProxy(values.endpoint ?? (await server.listen()), RATE_BYTES_S);
+const secrets = { accessKey: "env:AWS_ACCESS_KEY_ID", secretKey: "env:AWS_SECRET_ACCESS_KEY" };
+const settings = { bucket, endpoint: await proxy.listen(), ...secrets };
+const readSecret = (name: string): string => process.env[name.slice("env:".length)] ?? "secret";
 const reading = readStore({ kind: "store", name: "lake", type: "s3", ...settings });
 if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
 const { declaration } = reading;
-const stores = new StoreSet({ declarations: () => [declaration], readSecret: () => "secret", partBytes: PART_BYTES });
+const stores = new StoreSet({ declarations: () => [declaration], readSecret, partBytes: PART_BYTES });
 const cache = new NodeCache({ dir: path.join(dir, "cache"), capacity: 1 << 30, bootId: "bench" });
 await cache.report();
 const sizes = Array.from({ length: transfers }, (_, index) =>
   Math.round(MIB * SIZES[0] * (SIZES[1] / SIZES[0]) ** (((index * 37) % transfers) / transfers)),
 );
-const digests = sizes.map((size, index) => {
-  const content = Buffer.alloc(size, index);
-  server.objects.set(`d${index}`, content);
-  return `sha256:${createHash("sha256").update(content).digest("hex")}`;
-});
+const contents = sizes.map((size, index) => Buffer.alloc(size, index));
+const digests = contents.map((content) => `sha256:${createHash("sha256").update(content).digest("hex")}`);
+for (const [index, content] of contents.entries())
+  if (values.endpoint === undefined) server.objects.set(`d${index}`, content);
+  else await put(`d${index}`, content);
+
+/** Past the proxy, in one piece. */
+async function put(key: string, content: Buffer): Promise<void> {
+  const direct = readStore({ kind: "store", name: "direct", type: "s3", ...settings, endpoint: values.endpoint });
+  if (!direct.ok) throw new Error(JSON.stringify(direct.problems));
+  const set = new StoreSet({ declarations: () => [direct.declaration], readSecret });
+  const place = set.placeOf(`s3://${bucket}/${key}`);
+  if (place === null) throw new Error(`${key} is in no store`);
+  const { signal } = new AbortController();
+  const writing = await (await set.open(place.declaration)).store.write(key, content.length, signal);
+  await writing.part(0, content, signal);
+  await writing.complete(signal);
+  await set.close();
+}
 
 async function bring(index: number, holder: string): Promise<number> {
-  const uri = `s3://lake/d${index}`;
+  const uri = `s3://${bucket}/d${index}`;
   const place = stores.placeOf(uri);
   if (place === null) throw new Error(`${uri} is in no store`);
   const open = await stores.open(place.declaration);
@@ -75,7 +99,7 @@ const total = sizes.reduce((sum, size) => sum + size, 0);
 const fair = fairTimes(sizes, total / wholeMs);
 const ratios = tookMs.map((ms, index) => ms / (fair[index] ?? 1)).toSorted((left, right) => left - right);
 const at = (share: number): number => Math.round((ratios[Math.floor(share * (ratios.length - 1))] ?? 0) * 100) / 100;
-const readsPerPart = server.readsOf("d0") / Math.ceil((sizes[0] ?? 1) / PART_BYTES);
+const readsPerPart = proxy.readsOf(`/${bucket}/d0`) / Math.ceil((sizes[0] ?? 1) / PART_BYTES);
 const record = {
   transfers,
   wholeMs: Math.round(wholeMs),

@@ -145,6 +145,10 @@ export const kubernetesSettings = z.strictObject({
     description:
       "Whether nothing is uploaded: artifacts of work with `data.store` or `checkpoint.store` stay where it writes them. False: they are uploaded from `directory`, if `readsStores` is false; otherwise such work runs in other pools.",
   }),
+  logRules: z.array(z.string().min(1).max(63)).max(50).default([]).meta({
+    description:
+      "Data rules of work whose logs may be kept on the machine of the control plane. Logs of work with another rule stay in the cluster.",
+  }),
   requestTimeoutMs: milliseconds(100, 300_000, 15_000, "Time limit of a request, in ms."),
   watchMs: milliseconds(1_000, 600_000, 240_000, "Time in ms after which a watch is opened again."),
   startTimeoutMs: milliseconds(

@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { proxiedPath } from "./artifact-path.ts";
+import { refuseRuled } from "./artifact-rules.ts";
 import { Fields } from "./fields.ts";
 import { invalid, MlflowError } from "./mlflow-error.ts";
 import { jsonReply, MLFLOW_OPERATION, mlflowErrorHandler } from "./mlflow-routes.ts";
@@ -33,6 +34,7 @@ function addRoutes(scope: FastifyInstance, plane: MlflowParts): void {
   scope.get(`${PREFIX}/artifacts/*`, onRead, (request, reply) => download(plane, request, reply));
   scope.put(`${PREFIX}/artifacts/*`, onWrite, async (request, reply) => {
     const body = request.body instanceof Readable ? request.body : null;
+    await refuseRuled(plane, pathOf(request), request.principal.actor);
     await plane.mlflow.artifacts.write(pathOf(request), body, Number(request.headers["content-length"] ?? 0));
     return reply.headers(jsonReply).send("{}");
   });

@@ -11,9 +11,11 @@ import type { AttemptPoints } from "./run-data.ts";
 import { RunQueries } from "./run-queries.ts";
 import { Runs } from "./runs.ts";
 
+const ARTIFACT_PATH_MAX = 4_000;
+
 type Handler = (fields: Fields, context: CallContext) => object;
 /** Calls of the thread that are no calls of the API. */
-export type InnerCallName = "artifactRoot";
+export type InnerCallName = "artifactRoot" | "artifactWorkloads";
 
 export function mlflowHandlers(
   database: MlflowDatabase,
@@ -43,6 +45,7 @@ export function mlflowHandlers(
     restoreRun: (fields) => runs.move(fields, "active"),
     searchRuns: (fields) => runs.search(fields),
     artifactRoot: (fields) => ({ uri: runs.find(fields.runId())["artifact_uri"] }),
+    artifactWorkloads: (fields) => ({ workloads: data.workloadsAt(fields.needed("path", ARTIFACT_PATH_MAX)) }),
     logMetric: (fields) => data.logMetric(fields),
     logBatch: (fields) => data.logBatch(fields),
     logParameter: (fields) => data.logParameter(fields),

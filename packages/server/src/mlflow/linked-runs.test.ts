@@ -36,6 +36,37 @@ it("shows the metrics of a run as curves of the attempt whose environment the ru
   await live.client.stopWorkload(workloadId);
 });
 
+it("keeps no artifacts of work with a data rule, neither of its runs nor of their models", async () => {
+  const spec = { kind: "train", run: "true", gang: {} } as const;
+  const ids = await Promise.all(
+    [
+      { ...spec, name: "ruled", data: { rule: "restricted" } },
+      { ...spec, name: "free" },
+    ].map(async (each) => (await live.client.submitWorkload(each)).workloadId),
+  );
+  const call = mlflowClient(live);
+  const put = async (artifact: string) => {
+    const url = `/api/2.0/mlflow-artifacts/artifacts/${artifact}`;
+    const answer = await live.request(url, { method: "PUT", body: "x".repeat(100_000) });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const place = (uri: string): string => uri.replace("mlflow-artifacts:/", "");
+  for (const [index, id] of ids.entries()) {
+    const tags = [{ key: "headroom.workload_id", value: id }];
+    const { run_id, artifact_uri } = (await call("POST", "runs/create", { tags })).body.run.info as {
+      run_id: string;
+      artifact_uri: string;
+    };
+    const created = await call("POST", "logged-models", { experiment_id: "0", source_run_id: run_id });
+    const { artifact_uri: ofModel } = created.body.model.info as { artifact_uri: string };
+    for (const uri of [artifact_uri, ofModel]) {
+      const { status, text } = await put(`${place(uri)}/weights.bin`);
+      expect(status).toBe(index === 0 ? 403 : 200);
+      if (index === 0) expect(text).toMatch(/The data of ruled has the rule restricted.*artifact_location/);
+    }
+  }
+});
+
 it("is carried by a backup of a running control plane, and a restore replaces what came later", async () => {
   const call = mlflowClient(live);
   await call("POST", "registered-models/create", { name: "kept" });

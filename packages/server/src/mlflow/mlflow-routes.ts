@@ -18,7 +18,7 @@ export const jsonReply = {
 };
 
 /** Parts of the control plane that the routes use. */
-export type MlflowParts = Pick<ControlPlane, "mlflow" | "log">;
+export type MlflowParts = Pick<ControlPlane, "mlflow" | "log" | "driver">;
 
 export function addMlflowRoutes(app: FastifyInstance, plane: MlflowParts): void {
   const errorHandler = mlflowErrorHandler(plane);

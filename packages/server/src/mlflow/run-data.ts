@@ -26,6 +26,9 @@ const modelKeys = ["artifact_path", "flavors", "utc_time_created", "run_id"];
 
 /** Tag by which a run names the attempt that logs it (`MLFLOW_RUN_CONTEXT` of the workers). */
 const ATTEMPT_TAG = "headroom.attempt_id";
+const WORKLOAD_TAG = "headroom.workload_id";
+/** Names in a path that are looked up. */
+const PATH_NAMES_MAX = 32;
 
 export interface MetricPoint {
   readonly key: string;
@@ -109,6 +112,17 @@ export class RunData {
   #tellAttempt(number: number, points: readonly MetricPoint[]): void {
     const attemptId = points.length === 0 ? undefined : this.#tags.get(number, ATTEMPT_TAG);
     if (attemptId !== undefined) this.#onPoints({ attemptId, points });
+  }
+
+  /** Workloads of the runs, and of the logged models of runs, whose names are in the path of an artifact. */
+  workloadsAt(artifact: string): readonly string[] {
+    const names = artifact.split("/").slice(0, PATH_NAMES_MAX);
+    const marks = names.map(() => "?").join(", ");
+    const rows = this.#database.search(
+      `SELECT number FROM run WHERE id IN (${marks}) OR id IN (SELECT run FROM logged_model WHERE id IN (${marks}))`,
+      [...names, ...names],
+    );
+    return rows.flatMap(({ number }) => this.#tags.get(Number(number), WORKLOAD_TAG) ?? []);
   }
 
   setTag(fields: Fields): object {

@@ -312,6 +312,7 @@ export class GangWatch {
       container: place.pods?.[rank]?.container ?? CONTAINER,
       workerDir: partFiles(files.key, rank).workerDir(0),
       limits: launch.log,
+      rule: place.logRule ?? null,
       progressFile: hasDirectory ? null : partFiles(jobFiles(files).key, rank).progressFile,
     });
   }

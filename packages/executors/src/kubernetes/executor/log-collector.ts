@@ -20,6 +20,8 @@ export interface CollectorSetup {
   /** Directory of the worker's log files. */
   readonly workerDir: string;
   readonly limits: LogLimits;
+  /** Data rule because of which the lines stay in the cluster; reports come all the same. `null`: the lines are kept. */
+  readonly rule: string | null;
   /** File for progress reports among the lines of the log. `null`: reports have a file of their own. */
   readonly progressFile: string | null;
 }
@@ -54,6 +56,7 @@ export class LogCollector {
     this.#writer = new LogWriter(setup.workerDir, "stdout", setup.limits);
     this.#cursor = readCursor(setup.workerDir);
     this.#surplus = Math.max(0, this.#writer.nextByte - this.#cursor.bytes);
+    this.#noteRule();
     this.#running = this.#run();
   }
 
@@ -68,6 +71,16 @@ export class LogCollector {
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#running;
+  }
+
+  /** Written once, in the place of the lines. */
+  #noteRule(): void {
+    const { rule, namespace, pod } = this.#setup;
+    if (rule === null || this.#writer.nextByte > 0) return;
+    const text = `The log stays in its cluster, because the data of the work has the rule ${rule}: kubectl logs -n ${namespace} ${pod}. To keep it here, add the rule to logRules of the executor.\n`;
+    this.#writer.write(Buffer.from(text), Date.now());
+    this.#surplus = 0;
+    this.#cursor = { ...this.#cursor, bytes: this.#writer.nextByte };
   }
 
   async #run(): Promise<void> {
@@ -111,7 +124,7 @@ export class LogCollector {
       runAtMs = null;
     };
     for (const { text, atMs } of lines) {
-      if (this.#isReport(text)) continue;
+      if (this.#isReport(text) || this.#setup.rule !== null) continue;
       if (atMs !== null && runAtMs !== null && Math.abs(atMs - runAtMs) >= TIME_STEP_MS) flush();
       run.push(text);
       runAtMs ??= atMs;

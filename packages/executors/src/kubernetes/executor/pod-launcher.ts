@@ -380,7 +380,13 @@ export class PodLauncher {
     transfers?.outputs?.order(own, effect);
     const inputs = staged.map((each) => path.relative(settings.directory ?? "", each));
     const place = { version: 1, namespace: namespaceOf(effect, settings), base } as const;
-    await recordPlace(files, inputs.length === 0 ? place : { ...place, inputs });
+    const rule = spec.data?.rule;
+    const isKept = rule === undefined || settings.logRules.includes(rule);
+    await recordPlace(files, {
+      ...place,
+      ...(isKept ? {} : { logRule: rule }),
+      ...(inputs.length === 0 ? {} : { inputs }),
+    });
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);
     const refusal = environments.map((each) => tooLong(spec.run, each)).find((each) => each !== null);

@@ -20,6 +20,8 @@ const podPlace = z.object({
   base: z.string(),
   /** Pods of others by rank. Absent: the attempt's own pods. */
   pods: z.array(z.object({ name: z.string(), uid: z.string(), container: z.string() })).optional(),
+  /** Data rule of the work, whose log is not kept on this machine. Absent: it is kept. */
+  logRule: z.string().optional(),
   /** Paths of staged inputs below the shared directory. Absent: none. */
   inputs: z.array(z.string()).optional(),
 });
