@@ -7,7 +7,7 @@ import { acceleratorIndices, cappedDomainName, cappedDomainsOf, shapeOf } from "
 import type { AttemptId, CappedDomain, Event, NodeId, WorkerAllocation, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import { bookedMilli } from "./part-recount.ts";
-import { heldByNode } from "./recount.ts";
+import { foreignOn, heldByNode } from "./recount.ts";
 
 /** Events after which work that the batch placed earlier can be beyond a cap. */
 const CHANGES: ReadonlySet<Event["kind"]> = new Set([
@@ -83,7 +83,10 @@ export function checkPowerMeters(findings: Findings, { state, capacity: { power 
     const pool = state.pools.get(node.pool);
     const { nodeWatts = 0, acceleratorWatts = 0 } = pool?.power ?? {};
     const on = held.get(node.id);
-    const taken = on === undefined ? 0 : sum(on.accelerators) + sum(on.nominated);
+    const own = on === undefined ? 0 : sum(on.accelerators) + sum(on.nominated);
+    const isUsed = (index: number): boolean =>
+      on !== undefined && (on.accelerators.get(index) ?? 0) + (on.nominated.get(index) ?? 0) > 0;
+    const taken = own + 1000 * [...foreignOn(node)].filter((index) => !isUsed(index)).length;
     const draws = [
       nodeWatts * 1000,
       taken * acceleratorWatts,

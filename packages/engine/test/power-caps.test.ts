@@ -1,6 +1,6 @@
 /** Caps on power and cooling: the checks find a cap that is not counted, and fleets without caps count nothing. */
 import { explain } from "@headroom/explain";
-import { worldOf } from "@headroom/engine/internals";
+import { couldEverFit, worldOf } from "@headroom/engine/internals";
 import { workloadId } from "@headroom/model";
 import type { PowerCap } from "@headroom/model";
 import { expect, it } from "vitest";
@@ -33,6 +33,18 @@ it("counts nothing while no site has caps", () => {
   const drive = scene();
   drive.receive(applied({ sites: [site], pools: [] }));
   expect(worldOf(drive.engine).capacity.power).toBeNull();
+});
+
+it("never holds what the cap of a site with unlike pools cannot draw", () => {
+  const drive = new Drive();
+  const capped: readonly PowerCap[] = [{ of: "power", level: "site", watts: 5_000 }];
+  drive.receive(applied({ sites: [{ ...site, caps: capped }], pools: [{ ...pool("H100"), power }, pool("A100")] }));
+  for (const id of ["n1", "n2"]) drive.receive({ kind: "nodeSeen", node: node(id, "H100") });
+  drive.receive({ kind: "nodeSeen", node: node("n3", "A100") });
+  const gang = { workers: 2, accelerators: 8 };
+  drive.receive(submit("two", { gang, acceleratorTypes: ["H100"] }));
+  const world = worldOf(drive.engine);
+  expect(world.queue.waitingClasses().map((bucket) => couldEverFit(world, bucket))).toEqual([false]);
 });
 
 it("names the domain, its draw and the need", () => {

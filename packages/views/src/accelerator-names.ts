@@ -8,7 +8,7 @@ import type { Team as EngineTeam, WorkloadSpec as EngineSpec } from "@headroom/m
 import type { ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { ApplyRequest, CalendarEntry, Pool, ProblemError, TeamSpec, WorkloadSpec } from "@headroom/protocol";
-import { withCataloguePower } from "./catalogue-power.ts";
+import { poolsToFill, withCataloguePower } from "./catalogue-power.ts";
 import { calendarEntryResource, specResource, teamSpecResource } from "./wire-forms.ts";
 
 /** The catalogue of accelerator types: `@headroom/perf/accelerator-types`. */
@@ -189,7 +189,7 @@ const quotaFields = ["limit", "userLimit", "guarantee", "lendingLimit", "borrowi
 type QuotaField = (typeof quotaFields)[number];
 
 type TypedState = FleetState &
-  Pick<ReadonlyState, "sites" | "workloads" | "teams" | "schedules" | "calendar" | "pipelines">;
+  Pick<ReadonlyState, "sites" | "poolRemovals" | "workloads" | "teams" | "schedules" | "calendar" | "pipelines">;
 
 /** The spec with the names that the fleet uses. Throws an error if no node has an accepted type. */
 export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogue: TypeCatalogue): WorkloadSpec {
@@ -211,12 +211,10 @@ export function documentsWithTypesOfFleet(
   catalogue: TypeCatalogue,
 ): ApplyRequest {
   const before = new AcceleratorNames(state, catalogue);
-  const pools = withCataloguePower(
-    state,
-    request.sites,
-    request.pools.map((pool) => before.pool(pool)),
-    catalogue,
-  );
+  const declared = new Set(request.pools.map(({ name }) => name));
+  const others = poolsToFill(state, request.sites, catalogue).filter(({ name }) => !declared.has(name));
+  const named = request.pools.map((pool) => before.pool(pool));
+  const pools = [...withCataloguePower(state, request.sites, named, catalogue), ...others];
   const names = new AcceleratorNames(state, catalogue, pools);
   const newest = newestNamed(state, request.workloads);
   const workloads = request.workloads.map((spec) => specAsRecorded(names, spec, newest.get(nameOf(spec))));

@@ -2,6 +2,7 @@
 import { siteName } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Pool, Site } from "@headroom/protocol";
+import { poolResource } from "./wire-forms.ts";
 
 export interface PowerCatalogue {
   powerOfType(name: string): number | undefined;
@@ -21,4 +22,17 @@ export function withCataloguePower<Declared extends Pick<Pool, "site" | "acceler
     const acceleratorWatts = catalogue.powerOfType(pool.acceleratorType);
     return acceleratorWatts === undefined ? pool : { ...pool, power: { ...pool.power, acceleratorWatts } };
   });
+}
+
+/** Recorded pools at these sites that get their draw from the catalogue. Pools that are being removed stay as they are. */
+export function poolsToFill(
+  state: Pick<ReadonlyState, "sites" | "pools" | "poolRemovals">,
+  sites: readonly Pick<Site, "name" | "caps">[],
+  catalogue: PowerCatalogue,
+): Pool[] {
+  const names = new Set(sites.map(({ name }) => name));
+  const pools = [...state.pools.values()]
+    .filter(({ site, name }) => names.has(site) && !state.poolRemovals.has(name))
+    .map(poolResource);
+  return withCataloguePower(state, sites, pools, catalogue).filter((pool, at) => pool !== pools[at]);
 }

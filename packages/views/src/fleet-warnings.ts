@@ -25,7 +25,7 @@ function unknownDraw({ sites, pools }: FleetWarningState, declared: DeclaredFlee
     if (acceleratorType === "" || power?.acceleratorWatts !== undefined) return [];
     return {
       pool: name,
-      message: `Site ${site} has caps on power or cooling, but pool ${name} does not state what an accelerator draws, and the catalogue does not know ${acceleratorType}. No work with accelerators is placed on its nodes in capped domains: state power.accelerator of the pool, such as 700W.`,
+      message: `Site ${site} has caps on power or cooling, but pool ${name} does not state what an accelerator (${acceleratorType}) draws. No work with accelerators is placed on its nodes in capped domains: state power.accelerator of the pool, such as 700W.`,
     };
   });
 }

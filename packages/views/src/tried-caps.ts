@@ -4,9 +4,9 @@ import type { PowerCap, Site as EngineSite } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import { refuse } from "@headroom/protocol";
 import type { Pool, Site, WhatIfQuestion } from "@headroom/protocol";
-import { withCataloguePower } from "./catalogue-power.ts";
+import { poolsToFill } from "./catalogue-power.ts";
 import type { PowerCatalogue } from "./catalogue-power.ts";
-import { poolResource, siteResource } from "./wire-forms.ts";
+import { siteResource } from "./wire-forms.ts";
 
 type Cap = WhatIfQuestion["caps"][number];
 
@@ -23,7 +23,9 @@ export function cappedFleet(state: ReadonlyState, caps: readonly Cap[], catalogu
   if (caps.length === 0) return { sites: [], pools: [] };
   const changed = new Map<string, Site>();
   for (const cap of caps) {
-    const found = [...state.sites.values()].filter((site) => hasDomain(state, site, cap));
+    const found = [...state.sites.values()].filter(
+      (site) => !state.siteRemovals.has(site.name) && hasDomain(state, site, cap),
+    );
     if (found.length === 0) throw unknownDomain(cap);
     for (const { name, ...rest } of found) {
       const site = changed.get(name) ?? siteResource({ name, ...rest });
@@ -31,8 +33,7 @@ export function cappedFleet(state: ReadonlyState, caps: readonly Cap[], catalogu
     }
   }
   const sites = [...changed.values()];
-  const pools = [...state.pools.values()].filter(({ site }) => changed.has(site)).map(poolResource);
-  return { sites, pools: withCataloguePower(state, sites, pools, catalogue) };
+  return { sites, pools: poolsToFill(state, sites, catalogue) };
 }
 
 const isSame = (one: Cap, other: Cap): boolean =>

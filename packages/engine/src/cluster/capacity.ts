@@ -361,6 +361,7 @@ export class Capacity {
     if (slot.usable) type.unlist(slot);
     change();
     slot.takeForeignUse();
+    this.power?.recount(slot);
     if (slot.usable) type.list(slot);
     this.watch?.(slot);
     this.freedEpoch++;
@@ -426,7 +427,7 @@ export class Capacity {
     else if (layer === "terminating") slot.leave(worker, shape, sign);
     else slot.nomination(worker, shape, sign);
     if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, layer, sign);
-    if (this.power !== null) this.power.book(layer, slot, shape, sign);
+    if (this.power !== null) this.power.recount(slot);
     this.#typeOf(slot).refile(slot, freeCount, releasingCount);
     this.watch?.(slot);
     return slot;

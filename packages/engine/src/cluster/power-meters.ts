@@ -3,10 +3,19 @@
  * caps. When nodes change, it is built again from the slots of the nodes, so it is exact at any time. Amounts are thousandths of a watt,
  * because workers can hold thousandths of an accelerator.
  */
-import { WHOLE_MILLI, SLICE_MILLI, cappedDomainsOf, fractionOn, needsFraction } from "@headroom/model";
-import type { CappedDomain, NodeId, Pool, PoolName, Site, SiteName, WorkerShape } from "@headroom/model";
+import { WHOLE_MILLI, SLICE_MILLI, cappedDomainsOf, fractionOn, needsFraction, shapeOf } from "@headroom/model";
+import type {
+  CappedDomain,
+  GangSpec,
+  NodeId,
+  Pool,
+  PoolName,
+  Site,
+  SiteName,
+  WorkerAllocation,
+  WorkerShape,
+} from "@headroom/model";
 import { partOn } from "./device-slices.ts";
-import type { Booked } from "./marks.ts";
 import type { Layer, NodeSlot } from "./node-slot.ts";
 
 /** `empty`: the fleet without any work. */
@@ -16,16 +25,30 @@ export interface PowerMeter {
   readonly domain: CappedDomain;
   /** Draw of the nodes of the domain, whether work runs on them or not. */
   nodesMilliwatts: number;
-  /** Draw of held and nominated accelerators. */
+  /** Draw of accelerators that are held, nominated, or used by work that Headroom does not run. */
   takenMilliwatts: number;
   /** Draw of accelerators that terminating work releases. */
   releasingMilliwatts: number;
+  /** Draw of accelerators that are in use now: as taken, without nominations. */
+  heldMilliwatts: number;
+  /** Draw of protected starts that running work gives back before they begin (`placement/backfill/power-credits.ts`). */
+  lentMilliwatts: number;
 }
 
-/** The meters of a node, and the draw of one whole accelerator. */
+/** Thousandths of accelerators of a node. */
+interface BookedMilli {
+  readonly taken: number;
+  readonly releasing: number;
+  readonly held: number;
+}
+
+/** The meters of a node, the draw of one whole accelerator, and the amounts of the node that are in the meters. */
 interface NodeMeters {
   readonly meters: readonly PowerMeter[];
+  /** Accelerator type of the node; `null`: it has no accelerators. */
+  readonly acceleratorType: string | null;
   readonly acceleratorWatts: number;
+  counted: BookedMilli;
 }
 
 interface DeclaredFleet {
@@ -36,9 +59,11 @@ interface DeclaredFleet {
 interface MeteredNodes {
   readonly nodesEpoch: number;
   readonly slots: Iterable<NodeSlot>;
+  slot(id: NodeId): NodeSlot;
 }
 
-const UNMETERED: NodeMeters = { meters: [], acceleratorWatts: 0 };
+const NONE: BookedMilli = { taken: 0, releasing: 0, held: 0 };
+const UNMETERED: NodeMeters = { meters: [], acceleratorType: null, acceleratorWatts: 0, counted: NONE };
 
 export const hasPowerCaps = ({ sites }: Pick<DeclaredFleet, "sites">): boolean =>
   [...sites.values()].some(({ caps }) => caps !== undefined);
@@ -48,6 +73,8 @@ export class PowerMeters {
   readonly #nodes: MeteredNodes;
   /** Value of `nodesEpoch` at which the meters were built. */
   #epoch = -1;
+  /** `null`: not computed for these nodes yet. */
+  #areCrossing: boolean | null = null;
   #meters: ReadonlyMap<string, PowerMeter> = new Map();
   #ofNode: ReadonlyMap<NodeId, NodeMeters> = new Map();
 
@@ -62,15 +89,20 @@ export class PowerMeters {
     return this.#meters.values();
   }
 
-  book(layer: Booked, slot: NodeSlot, shape: WorkerShape, sign: 1 | -1): void {
+  /** Takes over the amounts of the node after a booking. */
+  recount(slot: NodeSlot): void {
     // Meters of earlier nodes are built again before they are read.
     if (this.#epoch !== this.#nodes.nodesEpoch) return;
-    const { meters, acceleratorWatts } = this.#of(slot);
-    if (meters.length === 0) return;
-    const milliwatts = sign * milliOn(slot, shape) * counted(acceleratorWatts);
-    for (const meter of meters)
-      if (layer === "terminating") meter.releasingMilliwatts += milliwatts;
-      else meter.takenMilliwatts += milliwatts;
+    const own = this.#of(slot);
+    if (own.meters.length === 0) return;
+    const before = own.counted;
+    own.counted = bookedMilli(slot);
+    const watts = counted(own.acceleratorWatts);
+    for (const meter of own.meters) {
+      meter.takenMilliwatts += (own.counted.taken - before.taken) * watts;
+      meter.releasingMilliwatts += (own.counted.releasing - before.releasing) * watts;
+      meter.heldMilliwatts += (own.counted.held - before.held) * watts;
+    }
   }
 
   /** The draw of one worker on the node in thousandths of a watt. `Infinity`: the pool does not state it. */
@@ -79,9 +111,30 @@ export class PowerMeters {
     return milli === 0 ? 0 : milli * this.metersOf(slot).acceleratorWatts;
   }
 
-  metersOf(slot: NodeSlot): NodeMeters {
+  /** The draw of workers of a gang by domain, in thousandths of a watt. */
+  drawsOf(gang: GangSpec, workers: readonly WorkerAllocation[]): ReadonlyMap<PowerMeter, number> {
+    const draws = new Map<PowerMeter, number>();
+    for (const worker of workers) {
+      const slot = this.#nodes.slot(worker.node);
+      const draw = this.drawOn(slot, shapeOf(gang, worker));
+      if (draw === 0) continue;
+      for (const meter of this.metersOf(slot).meters) draws.set(meter, (draws.get(meter) ?? 0) + draw);
+    }
+    return draws;
+  }
+
+  metersOf(slot: NodeSlot): Readonly<NodeMeters> {
     this.#settle();
     return this.#of(slot);
+  }
+
+  /**
+   * Whether the order in which nodes of one accelerator type are filled can decide how much fits: two domains overlap and neither
+   * contains the other, or accelerators of one type draw unlike amounts in one domain.
+   */
+  get areCrossing(): boolean {
+    this.#settle();
+    return (this.#areCrossing ??= areCrossing([...this.#ofNode.values()]));
   }
 
   /**
@@ -108,6 +161,8 @@ export class PowerMeters {
     this.#meters = meters;
     this.#ofNode = ofNode;
     this.#epoch = this.#nodes.nodesEpoch;
+    this.#areCrossing = null;
+    for (const slot of this.#nodes.slots) this.recount(slot);
   }
 
   #build(slot: NodeSlot, known: Map<string, PowerMeter>): NodeMeters {
@@ -115,29 +170,55 @@ export class PowerMeters {
     const domains = cappedDomainsOf(slot.node, pool === undefined ? undefined : this.#fleet.sites.get(pool.site));
     if (domains.length === 0) return UNMETERED;
     const { acceleratorWatts = Number.POSITIVE_INFINITY, nodeWatts = 0 } = pool?.power ?? {};
-    const { taken, releasing } = bookedMilli(slot);
-    const watts = counted(acceleratorWatts);
     const meters = domains.map((domain) => {
       const key = JSON.stringify([domain.of, domain.level, domain.path]);
-      const meter = known.get(key) ?? { domain, nodesMilliwatts: 0, takenMilliwatts: 0, releasingMilliwatts: 0 };
+      const meter = known.get(key) ?? newMeter(domain);
       known.set(key, meter);
       meter.nodesMilliwatts += nodeWatts * 1000;
-      meter.takenMilliwatts += taken * watts;
-      meter.releasingMilliwatts += releasing * watts;
       return meter;
     });
-    return { meters, acceleratorWatts };
+    const { acceleratorType } = slot.node;
+    return { meters, acceleratorType: slot.totalCount === 0 ? null : acceleratorType, acceleratorWatts, counted: NONE };
   }
 }
 
+function areCrossing(nodes: readonly NodeMeters[]): boolean {
+  const sizes = new Map<PowerMeter, number>();
+  const shared = new Map<PowerMeter, Map<PowerMeter, number>>();
+  const watts = new Map<PowerMeter, Map<string, number>>();
+  for (const { meters, acceleratorType, acceleratorWatts } of nodes)
+    for (const [at, meter] of meters.entries()) {
+      const ofMeter = watts.get(meter) ?? new Map<string, number>();
+      watts.set(meter, ofMeter);
+      if (acceleratorType !== null) {
+        if ((ofMeter.get(acceleratorType) ?? acceleratorWatts) !== acceleratorWatts) return true;
+        ofMeter.set(acceleratorType, acceleratorWatts);
+      }
+      sizes.set(meter, (sizes.get(meter) ?? 0) + 1);
+      const beside = shared.get(meter) ?? new Map<PowerMeter, number>();
+      shared.set(meter, beside);
+      for (const other of meters.slice(at + 1)) beside.set(other, (beside.get(other) ?? 0) + 1);
+    }
+  const isNested = (meter: PowerMeter, other: PowerMeter, count: number): boolean =>
+    count === Math.min(sizes.get(meter) ?? 0, sizes.get(other) ?? 0);
+  return [...shared].some(([meter, beside]) => [...beside].some(([other, count]) => !isNested(meter, other, count)));
+}
+
+const newMeter = (domain: CappedDomain): PowerMeter => ({
+  domain,
+  nodesMilliwatts: 0,
+  takenMilliwatts: 0,
+  releasingMilliwatts: 0,
+  heldMilliwatts: 0,
+  lentMilliwatts: 0,
+});
+
 /** Thousandths of a watt that the domain has left. Negative if a cap was lowered later. */
-export function leftOf(
-  { domain, nodesMilliwatts, takenMilliwatts, releasingMilliwatts }: PowerMeter,
-  layer: PowerLayer,
-): number {
+export function leftOf(meter: PowerMeter, layer: PowerLayer): number {
+  const { domain, nodesMilliwatts, takenMilliwatts, releasingMilliwatts, lentMilliwatts } = meter;
   const left = domain.watts * 1000 - nodesMilliwatts;
   if (layer === "empty") return left;
-  return left - takenMilliwatts + (layer === "idle" ? 0 : releasingMilliwatts);
+  return left - takenMilliwatts + lentMilliwatts + (layer === "idle" ? 0 : releasingMilliwatts);
 }
 
 /** Running work of a pool without a stated draw counts as none: its draw is unknown, and nothing more is placed there. */
@@ -149,13 +230,16 @@ function milliOn({ node }: NodeSlot, shape: WorkerShape): number {
   return needsFraction(shape) ? fractionOn(shape, node) : shape.accelerators * WHOLE_MILLI;
 }
 
-function bookedMilli(slot: NodeSlot): { readonly taken: number; readonly releasing: number } {
-  let taken = 0;
-  let releasing = 0;
+/** An accelerator in foreign use draws as much as one that work holds. */
+function bookedMilli(slot: NodeSlot): BookedMilli {
+  let [taken, releasing, held] = [0, 0, 0];
   for (let index = 0; index < slot.totalCount; index++) {
     const left = slot.left(index, "idle");
-    taken += WHOLE_MILLI - left;
+    const own = WHOLE_MILLI - left;
+    const foreign = slot.isForeign(index) && own === 0 ? WHOLE_MILLI : 0;
+    taken += own + foreign;
     releasing += slot.left(index, "releasing") - left;
+    held += (slot.held[index] ?? 0) + foreign;
   }
-  return { taken, releasing };
+  return { taken, releasing, held };
 }

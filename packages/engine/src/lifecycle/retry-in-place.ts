@@ -6,6 +6,7 @@ import { heedsHead } from "@headroom/model";
 import type { Attempt, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { amountHeld } from "../cluster/amounts.ts";
+import { haveRoomTogether } from "../cluster/ledger.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { isInGroups, quotaReachedBy } from "../cluster/request.ts";
 import { isAtTaskLimit, isWaitingForTime } from "../state/ready-task.ts";
@@ -47,12 +48,13 @@ function mayStay(world: World, { workload, attempt, retryAtMs }: RetryInPlace): 
   const { capacity, queue } = world;
   const { spec } = workload;
   if (workload.stopRequested || isAtTaskLimit(workload) || isWaitingForTime(workload, retryAtMs)) return false;
-  const staysOn = ({ node, accelerators }: Attempt["workers"][number]): boolean => {
+  const staysOn = ({ node }: Attempt["workers"][number]): boolean => {
     const slot = capacity.slot(node);
-    const isOpen = slot.usable && capacity.hasPower(slot, accelerators, "idle");
-    return isOpen && takesKind(world, spec.kind, slot.node) && admitsNode(world, spec, node);
+    return slot.usable && takesKind(world, spec.kind, slot.node) && admitsNode(world, spec, node);
   };
   if (!attempt.workers.every(staysOn)) return false;
+  const { workers } = attempt;
+  if (capacity.power !== null && !haveRoomTogether(world, spec.gang, { workers, layer: "idle" })) return false;
   const { request } = queue.classOf(workload);
   if (quotaReachedBy(world, request, () => amountHeld(world, spec.gang, attempt)) !== null) return false;
   return !runsIntoWindow(world, request, { attempt, retryAtMs }) && isAheadOfOthers(world, workload, attempt);

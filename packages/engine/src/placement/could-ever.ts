@@ -22,6 +22,7 @@ import { acceptableTypes, amountAsked, isInGroups, quotaExceededAlone, quotaReac
 import type { Placement } from "../cluster/request.ts";
 import { domainBudget, isLimited, withinBudget } from "./place-constrained.ts";
 import type { Candidate } from "./place-constrained.ts";
+import { metersFor } from "./power-budget.ts";
 
 interface FleetFit {
   readonly fleetEpoch: number;
@@ -40,12 +41,14 @@ export function couldEverFit(world: World, bucket: QueueBucket): boolean {
 }
 
 /** The cached answer of `couldEverFit`; `null` if there is none for the present fleet. */
-export function knownFit({ capacity }: World, { memo, request }: QueueBucket): boolean | null {
+export function knownFit(world: World, { memo, request }: QueueBucket): boolean | null {
+  const { capacity } = world;
   const { fleetEpoch, fits } = memo.get(fleetFit);
   if (fleetEpoch === capacity.fleetEpoch) return fits;
   // A plan that opens hot spares has a negative epoch. Task groups and slices are placed greedily, so a further node
-  // may lead to a choice that fails.
-  const isGreedy = isInGroups(request) || request.spec.fabric?.slices !== undefined;
+  // may lead to a choice that fails. A further node also draws power of its domains.
+  const isGreedy =
+    isInGroups(request) || request.spec.fabric?.slices !== undefined || metersFor(world, request) !== null;
   const onlyGrew = capacity.fleetEpoch >= 0 && fleetEpoch >= capacity.growingSinceEpoch;
   return fits && onlyGrew && !isGreedy ? true : null;
 }
@@ -152,6 +155,8 @@ const fitsOnType = (world: World, request: PlacementRequest, type: TypeCapacity)
 function fitsOnAccepted(world: World, request: PlacementRequest, { slots }: TypeCapacity): boolean {
   const { fabric } = request.spec;
   const limits = isLimited(world, request);
+  // Where caps cross, another order of the nodes may hold more, so the watts of each node count alone.
+  const addsUpPower = metersFor(world, request)?.areCrossing !== true;
   const accepts = acceptedBy(world, request);
   const candidates = slots
     .filter((slot) => slot.usable && accepts(slot))
@@ -160,7 +165,7 @@ function fitsOnAccepted(world: World, request: PlacementRequest, { slots }: Type
   if (fabric?.slices !== undefined)
     return fewestDomains(world, request, withinBudget(world, request, { candidates, layer: "empty" })) !== null;
   for (const choice of fabricChoices(world, request, candidates)) {
-    const budget = domainBudget(world, request, "empty");
+    const budget = domainBudget(world, request, "empty", { addsUpPower });
     let room = 0;
     for (const { slot, fits } of choice) {
       const most = limits ? Math.min(fits, budget.left(slot)) : fits;

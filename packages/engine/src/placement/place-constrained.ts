@@ -20,7 +20,7 @@ import { domainOf, fabricChoices } from "./fabric-choice.ts";
 import { growingAttempt } from "../cluster/request.ts";
 import { scoresOf } from "./score/score-index.ts";
 import { placementStrategy } from "./strategy.ts";
-import { PowerBudget, metersFor } from "./power-budget.ts";
+import { PowerBudget, leastShared, metersFor } from "./power-budget.ts";
 import type { PowerLayer } from "../cluster/power-meters.ts";
 
 /** A node that could take workers of the request, and their maximum number. */
@@ -145,9 +145,22 @@ function assign(
   const { workers: count } = request;
   const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
   if (room < count) return null;
+  const order = nodeOrder(world, request, { candidates, layer });
+  const workers = fill(world, request, order, layer);
+  const meters = workers === null ? metersFor(world, request) : null;
+  return meters?.areCrossing === true ? fill(world, request, leastShared(meters, candidates), layer) : workers;
+}
+
+function fill(
+  world: World,
+  request: PlacementRequest,
+  candidates: Iterable<Candidate>,
+  layer: Layer,
+): readonly WorkerAllocation[] | null {
+  const { workers: count } = request;
   const spread = domainBudget(world, request, layer);
   const workers: WorkerAllocation[] = [];
-  for (const { slot, fits } of nodeOrder(world, request, { candidates, layer })) {
+  for (const { slot, fits } of candidates) {
     const most = Math.min(fits, count - workers.length, spread.left(slot));
     spread.take(slot, most);
     workers.push(...workersOn(world, request, slot, most, layer));
@@ -227,17 +240,22 @@ export const isLimited = (world: World, request: PlacementRequest): boolean =>
 const UNLIMITED: DomainBudget = { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
 
 /** Counts how many further workers of the gang each value of the spreading label and each power cap admits. */
-export function domainBudget(world: World, request: PlacementRequest, layer: PowerLayer): DomainBudget {
+export function domainBudget(
+  world: World,
+  request: PlacementRequest,
+  layer: PowerLayer,
+  { addsUpPower = true }: { readonly addsUpPower?: boolean } = {},
+): DomainBudget {
   const meters = metersFor(world, request);
   const spread = spreadBudget(world, request);
   if (meters === null) return spread;
   const power = new PowerBudget(meters, request.gang, layer);
-  if (spread === UNLIMITED) return power;
+  if (spread === UNLIMITED && addsUpPower) return power;
   return {
     left: (slot) => Math.min(spread.left(slot), power.left(slot)),
     take: (slot, count) => {
       spread.take(slot, count);
-      power.take(slot, count);
+      if (addsUpPower) power.take(slot, count);
     },
   };
 }

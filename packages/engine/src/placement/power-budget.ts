@@ -40,8 +40,22 @@ export class PowerBudget {
 
   take(slot: NodeSlot, count: number): void {
     const draw = this.#meters.drawOn(slot, this.#shape);
-    if (count === 0 || draw === 0) return;
+    if (count === 0 || draw === 0 || !Number.isFinite(draw)) return;
     for (const meter of this.#meters.metersOf(slot).meters)
       this.#taken.set(meter, (this.#taken.get(meter) ?? 0) + count * draw);
   }
+}
+
+/** The candidates, those first that share their capped domains with the fewest others: these leave most power to the rest. */
+export function leastShared<Candidate extends { readonly slot: NodeSlot }>(
+  meters: PowerMeters,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  const sharing = new Map<PowerMeter, number>();
+  for (const { slot } of candidates)
+    for (const meter of meters.metersOf(slot).meters) sharing.set(meter, (sharing.get(meter) ?? 0) + 1);
+  const sharedBy = ({ slot }: Candidate): number =>
+    meters.metersOf(slot).meters.reduce((sum, meter) => sum + (sharing.get(meter) ?? 0), 0);
+  const counts = new Map(candidates.map((candidate) => [candidate, sharedBy(candidate)]));
+  return candidates.toSorted((left, right) => (counts.get(left) ?? 0) - (counts.get(right) ?? 0));
 }

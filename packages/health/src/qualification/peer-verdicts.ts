@@ -8,7 +8,7 @@ import type { Measurement, Verdict } from "./measurement.ts";
 /** Nodes from which on a comparison says something. */
 const PEERS_MIN = 4;
 /** Standard deviations, estimated from the MAD, that a node may be worse. */
-const DEVIATIONS_MAX = 4;
+const DEVIATIONS_MAX = 3.5;
 /** The part of the median that a node may be worse however alike its peers are. Times of small operations vary more. */
 const TOLERANCE = 0.05;
 const TIME_TOLERANCE = 0.1;

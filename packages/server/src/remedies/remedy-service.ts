@@ -9,6 +9,7 @@ import { StallWatch, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
 import { CONTROL_PLANE_ACTOR } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
+import { powerDraws } from "@headroom/explain";
 import type { ExecutorId, Proposal } from "@headroom/model";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -18,7 +19,7 @@ import type { RemediationService } from "../remediations/remediation-service.ts"
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointFindings } from "./checkpoint-findings.ts";
 import { MeasuredRequests } from "./measured-requests.ts";
-import { powerFindings } from "./power-findings.ts";
+import { PowerWatch } from "./power-watch.ts";
 import { requestFindings } from "./request-findings.ts";
 import { FINDINGS_AGENT, dueOf, proposalOf } from "./due-proposals.ts";
 import type { Due } from "./due-proposals.ts";
@@ -53,6 +54,7 @@ export class RemedyService {
   readonly #closing = new AbortController();
   #findings: readonly Finding[] = [];
   readonly #requests = new MeasuredRequests();
+  readonly #power = new PowerWatch();
   #slow: readonly Finding[] = [];
   #slowLookAtMs = 0;
   /** Sequence of the journal at the start. Before the incidents have it, findings are missing that have not ended. */
@@ -144,7 +146,7 @@ export class RemedyService {
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
-      ...powerFindings(engine),
+      ...this.#power.look(powerDraws(engine), atMs),
       ...this.#parts.remediations.findings(),
     ];
     const due = dueOf(engine.state, this.#findings, attempts);

@@ -22,6 +22,7 @@ import { creditsUntil } from "./credits.ts";
 import { ExpectedEnds } from "./expected-completions.ts";
 import { FreeOverTime } from "./free-over-time.ts";
 import { IndexesAt } from "./indexes-at.ts";
+import { withPowerLent } from "./power-credits.ts";
 
 export interface Reservation {
   readonly workloadId: WorkloadId;
@@ -150,7 +151,12 @@ export class Reservations {
     if (!acceptableTypes(world, bucket.request).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
     const untilMs = this.#nowMs + heldMs(this.#world, bucket);
     indexes.stand(this.#nowMs, untilMs, this.#list);
-    return findPlacement(world, bucket.request) ?? this.#findOnCredit(bucket.request, untilMs);
+    return withPowerLent(
+      world,
+      this.#look().ends,
+      { starts: this.#list, untilMs },
+      () => findPlacement(world, bucket.request) ?? this.#findOnCredit(bucket.request, untilMs),
+    );
   }
 
   /**

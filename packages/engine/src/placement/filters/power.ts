@@ -1,4 +1,4 @@
-import { cappedDomainName, shapeOf } from "@headroom/model";
+import { cappedDomainName } from "@headroom/model";
 import type { BlockedReason, WorkerAllocation } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { leftOf } from "../../cluster/power-meters.ts";
@@ -34,15 +34,9 @@ function reasonOf(
   { world, request, placeableWorkers }: Inquiry,
   workers: readonly WorkerAllocation[],
 ): { readonly reasons: readonly BlockedReason[] } | null {
-  const { capacity } = world;
   const meters = metersFor(world, request);
   if (meters === null) return null;
-  const draws = new Map<PowerMeter, number>();
-  for (const worker of workers) {
-    const slot = capacity.slot(worker.node);
-    const draw = meters.drawOn(slot, shapeOf(request.gang, worker));
-    for (const meter of meters.metersOf(slot).meters) draws.set(meter, (draws.get(meter) ?? 0) + draw);
-  }
+  const draws = meters.drawsOf(request.gang, workers);
   const beyond = ([meter, draw]: readonly [PowerMeter, number]): number => draw - leftOf(meter, "idle");
   const [most] = [...draws].filter((each) => beyond(each) > 0).toSorted((left, right) => beyond(right) - beyond(left));
   if (most === undefined) return null;

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { measuredNoise } from "./measured-noise.ts";
+import { SlowNodes } from "./peers/slow-nodes.ts";
+import { proofOf } from "./qualification/proof.ts";
+
+const NODES = 64;
+const SEEDS = 20;
+const STEP_S = 4;
+/** Nodes of the pool that passed before. With fewer ones the spread of the peers is known less well. */
+const PEERS = 32;
+const names = Array.from({ length: NODES }, (_, index) => `n${index}`);
+
+/** Steps of 64 nodes with measured noise; every eleventh node is slower by `slowdown` from step 31 on. */
+function named(slowdown: number) {
+  const counts = { planted: 0, found: 0, late: 0, wrong: 0, healthySteps: 0 };
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const draw = measuredNoise(seed);
+    const slow = new Set(names.filter((_, index) => (index + seed) % 11 === 0));
+    counts.planted += slow.size;
+    const watch = new SlowNodes();
+    const found = new Set<string>();
+    for (let step = 1; step <= 60; step++) {
+      const times = names.map((node) => ({
+        node,
+        seconds: STEP_S * draw() * (step > 30 && slow.has(node) ? 1 + slowdown : 1),
+      }));
+      counts.healthySteps += times.filter(({ node }) => step <= 30 || !slow.has(node)).length;
+      for (const each of watch.observe(step, times)) {
+        if (!slow.has(each.node) || each.step <= 30) counts.wrong++;
+        else if (!found.has(each.node)) {
+          found.add(each.node);
+          counts.found++;
+          // The third slow step is 33. The next one ends four seconds later.
+          counts.late += each.step > 34 ? 1 : 0;
+        }
+      }
+    }
+  }
+  return counts;
+}
+
+describe("with the noise of 50 real runs", () => {
+  it("nodes that are 10% slow are named within four seconds of their third slow step, and no other ones", () => {
+    const { planted, found, late, wrong } = named(0.1);
+    expect(planted).toBeGreaterThan(100);
+    expect(found / planted).toBeGreaterThanOrEqual(0.95);
+    expect((found - late) / planted).toBeGreaterThanOrEqual(0.95);
+    expect(found / (found + wrong)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it("healthy nodes raise at most one false alarm in 1,000 node-days", () => {
+    const draw = measuredNoise(99);
+    const watch = new SlowNodes();
+    let alarms = 0;
+    const steps = 8_000;
+    for (let step = 1; step <= steps; step++)
+      alarms += watch.observe(
+        step,
+        names.map((node) => ({ node, seconds: STEP_S * draw() })),
+      ).length;
+    const nodeDays = (NODES * steps * STEP_S) / 86_400;
+    // 24 node-days: none may be seen, at the rate that is allowed.
+    expect([alarms, nodeDays > 20]).toEqual([0, true]);
+  });
+
+  it("500 joins: 95% of the slow nodes fail the suite, at most 2% of the healthy ones", () => {
+    const tests = ["matmul_flops", "hbm_bw", "busbw"] as const;
+    const counts = { slow: 0, caught: 0, healthy: 0, failed: 0 };
+    for (let seed = 0; seed < 25; seed++) {
+      const draw = measuredNoise(1_000 + seed);
+      const figures = (factor: number) => tests.map((test) => ({ test, value: 400 * draw() * factor, unit: "GB/s" }));
+      const peers = Array.from({ length: PEERS }, (_, at) =>
+        figures(1).map((row) => ({ ...row, node: `p${at}`, verdict: null, source: "suite" as const })),
+      ).flat();
+      for (let join = 0; join < 20; join++) {
+        const isSlow = join % 5 === 0;
+        const rows = figures(1).map((row, at) =>
+          isSlow && at === join % 3 ? { ...row, value: row.value * 0.9 } : row,
+        );
+        const text = JSON.stringify({ suite: "quick", complete: true, results: rows });
+        const { isPassed } = proofOf({ node: "new", text, required: [], peers });
+        if (isSlow) {
+          counts.slow++;
+          if (!isPassed) counts.caught++;
+        } else {
+          counts.healthy++;
+          if (!isPassed) counts.failed++;
+        }
+      }
+    }
+    expect([counts.slow, counts.healthy]).toEqual([100, 400]);
+    expect(counts.caught / counts.slow).toBeGreaterThanOrEqual(0.95);
+    expect(counts.failed / counts.healthy).toBeLessThanOrEqual(0.02);
+  });
+});
