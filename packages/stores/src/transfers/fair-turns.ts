@@ -1,6 +1,7 @@
 /**
  * The requests that a store serves at the same time, shared among transfers: a free one goes to the transfer that has the
- * fewest. A start storm then slows every transfer alike, and none waits for all parts of another.
+ * fewest, and among equal ones to that whose last one began first. A start storm then slows every transfer alike, and none waits for
+ * all parts of another.
  */
 interface Waiting {
   readonly holder: object;
@@ -11,6 +12,9 @@ export class FairTurns {
   readonly #capacity: number;
   readonly #held = new Map<object, number>();
   readonly #waiting: Waiting[] = [];
+  /** Numbers of the last turns of holders. */
+  readonly #last = new WeakMap<object, number>();
+  #turns = 0;
   #used = 0;
 
   constructor(capacity: number) {
@@ -48,6 +52,7 @@ export class FairTurns {
 
   #grant(holder: object): void {
     this.#used += 1;
+    this.#last.set(holder, ++this.#turns);
     this.#held.set(holder, (this.#held.get(holder) ?? 0) + 1);
   }
 
@@ -56,16 +61,17 @@ export class FairTurns {
     const left = (this.#held.get(holder) ?? 1) - 1;
     if (left === 0) this.#held.delete(holder);
     else this.#held.set(holder, left);
-    // The first of those with the fewest turns: within a transfer, and among equal ones, the order is that of arrival.
+    // Within a transfer the order is that of arrival.
     let next: Waiting | undefined;
-    for (const each of this.#waiting) if (next === undefined || this.#countOf(each) < this.#countOf(next)) next = each;
+    for (const each of this.#waiting) if (next === undefined || this.#isBefore(each, next)) next = each;
     if (next === undefined) return;
     this.#waiting.splice(this.#waiting.indexOf(next), 1);
     this.#grant(next.holder);
     next.proceed();
   }
 
-  #countOf({ holder }: Waiting): number {
-    return this.#held.get(holder) ?? 0;
+  #isBefore({ holder: one }: Waiting, { holder: other }: Waiting): boolean {
+    const fewer = (this.#held.get(one) ?? 0) - (this.#held.get(other) ?? 0);
+    return fewer === 0 ? (this.#last.get(one) ?? 0) < (this.#last.get(other) ?? 0) : fewer < 0;
   }
 }
