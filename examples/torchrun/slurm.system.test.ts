@@ -20,8 +20,8 @@ if (missing !== null) process.stderr.write(`*** torchrun on Slurm was not tested
 
 const PORT = 25_700 + (process.pid % 100);
 const STEPS = 400;
-const declared = parseYaml(readFileSync(path.join(import.meta.dirname, "train.yaml"), "utf8")).documents[0];
-const { run } = declared?.value as { readonly run: string };
+const declared = parseYaml(readFileSync(path.join(import.meta.dirname, "train.yaml"), "utf8")).documents[0]!;
+const { run } = declared.value as { readonly run: string };
 
 describe.skipIf(missing !== null || !isTurnOf("torchrun on Slurm"))(
   "the torchrun example on four nodes of Slurm",

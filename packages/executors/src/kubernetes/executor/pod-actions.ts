@@ -43,11 +43,15 @@ export class PodActions {
     if (outcome.kind !== "conflict") return { kind: "impossible", detail: outcome.detail };
     try {
       const pod = await this.#api.find(place.namespace, name);
-      const isOther = uid !== undefined && pod?.metadata.uid !== uid;
-      if (!isOther && pod?.spec?.nodeName === node) return { kind: "bound" };
-      const where = pod?.spec?.nodeName;
+      // One answer may be wrong: the watch finds out whether the pod is gone, and the next try whether it has a node.
+      if (pod === null) return { kind: "unknown", detail: outcome.detail };
+      const isOther = uid !== undefined && pod.metadata.uid !== uid;
+      const where = pod.spec?.nodeName;
+      if (!isOther && where === node) return { kind: "bound" };
       if (isOther) return { kind: "impossible", detail: `the pod ${name} is gone` };
-      return { kind: "impossible", detail: where === undefined ? outcome.detail : `its pod ${name} is on ${where}` };
+      if (where !== undefined) return { kind: "impossible", detail: `its pod ${name} is on ${where}` };
+      const kind = pod.metadata.deletionTimestamp === undefined ? "unknown" : "impossible";
+      return { kind, detail: outcome.detail };
     } catch (error) {
       return { kind: "unknown", detail: messageOf(error) };
     }
