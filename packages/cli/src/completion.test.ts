@@ -89,7 +89,7 @@ COMP_WORDS=(headroom sta); COMP_CWORD=1; _headroom; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(headroom size ''); COMP_CWORD=2; _headroom; echo "\${COMPREPLY[@]}"`;
     const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8", cwd: folder });
     expect([stdout, stderr]).toEqual([
-      "status\ntrain finetune serve network storage failures path cluster catalogue\n",
+      "status\ntrain finetune serve mix network storage failures path cluster catalogue\n",
       "",
     ]);
   });

@@ -1,5 +1,6 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
+import { mixCommand } from "./size-mix.ts";
 import type { CatalogueOptions } from "../size/size-catalogue.ts";
 import type { ClusterOptions } from "../size/size-cluster.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
@@ -432,6 +433,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
     trainCommand,
     finetuneCommand,
     serveCommand,
+    mixCommand,
     networkCommand,
     storageCommand,
     failuresCommand,
@@ -459,7 +461,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
     }
     if (options.export !== undefined) throw new CliError("--export needs --fleet", exitCode.usage);
     context.note(
-      "Say what to size: train, finetune, serve, network, storage, failures, path or catalogue. See `headroom size --help`.",
+      "Say what to size: train, finetune, serve, mix, network, storage, failures, path or catalogue. See `headroom size --help`.",
     );
     return exitCode.usage;
   },
