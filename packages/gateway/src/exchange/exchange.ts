@@ -172,7 +172,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   givesWay(): boolean {
     const goesOnLater = this.#hasBegun && this.#progress.at(this.#committed?.route) !== undefined;
-    if (this.#phase !== "waiting" && (this.#phase !== "streaming" || (this.#hasBegun && !goesOnLater))) return false;
+    if (this.#phase !== "waiting" && this.#phase !== "streaming") return false;
     for (const attempt of this.#attempts.splice(0)) attempt.cancel(this.#runtime.now());
     // The stopped attempt is not billed by itself, and did not fail.
     this.#notes.length = 0;
@@ -347,6 +347,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Ends a response of which the gateway would have to hold more than it may. No other replica is tried. */
   #exceeds(attempt: Attempt, limit: AnswerLimit): void {
     this.#forgetStream();
+    if (this.request.isBatch) this.#resetResponse();
     if (this.#hasBegun) return this.#breakStream(attempt, { kind: "tooLarge", detail: "it exceeds the bounds" });
     this.#drop(attempt);
     attempt.cancel(this.#runtime.now());
@@ -369,11 +370,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   /** Sends the last event after the usage is recorded; the end of the body may come later or never. */
   #endStream(attempt: Attempt, last: Buffer): void {
-    const bytes = this.#progress.rewrite(last);
     this.#drop(attempt);
     attempt.lastEventCame(this.#runtime.now());
     this.#end("completed", 200, () => {
-      this.#forward(attempt, bytes, undefined);
+      this.#forward(attempt, this.#progress.rewrite(last), undefined);
       this.#target.end();
     });
   }
@@ -394,7 +394,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
-    if (this.#beginsAgain(attempt, kind)) return;
+    if (this.#beginsAgain(attempt)) return;
     const { pool, replica } = attempt;
     this.#runtime.log(`pool ${pool.name}, replica ${replica.id}: response ${this.request.id} broke: ${detail}`);
     const event = this.#phase === "streaming" ? brokenStreamEvent(this.request.endpoint, kind) : undefined;
@@ -420,8 +420,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   /** A line of a batch whose stream broke has given nobody anything yet: it begins again. */
-  #beginsAgain({ head, pool, replica }: Attempt, kind: StreamBreak["kind"]): boolean {
-    if (!this.request.isBatch || kind === "tooLarge" || this.#phase !== "streaming") return false;
+  #beginsAgain({ head, pool, replica }: Attempt): boolean {
+    if (!this.request.isBatch || this.#phase !== "streaming") return false;
     // A replica that refuses to continue an answer can still take the line.
     const isRefused = head !== undefined && head.status !== 200;
     const mayRetry = this.#routes.attemptCount < pool.config.attempts && this.#runtime.retries.take();

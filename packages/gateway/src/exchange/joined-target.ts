@@ -57,7 +57,9 @@ function joined(events: string): { readonly status: number; readonly body: objec
     for (const [key, value] of Object.entries(chunk)) if (key !== "choices" && value != null) answer[key] = value;
     for (const choice of chunk.choices ?? []) addChoice(choices, choice);
   }
-  if (choices.size === 0) return { status: 502, body: brokenAnswer };
+  // A stream that was cut has no reason for its end.
+  const isWhole = choices.size > 0 && [...choices.values()].every((each) => each["finish_reason"] != null);
+  if (!isWhole) return { status: 502, body: brokenAnswer };
   const byIndex = [...choices.entries()].toSorted(([left], [right]) => left - right).map(([, choice]) => choice);
   const { object } = answer;
   const whole = typeof object === "string" ? { object: object.replace(/\.chunk$/, "") } : {};
@@ -73,14 +75,21 @@ function addChoice(choices: Map<number, Fields>, choice: object): void {
   choices.set(at, known);
   const before = known["text"];
   if (typeof text === "string") known["text"] = (typeof before === "string" ? before : "") + text;
-  for (const [key, value] of Object.entries(others)) if (value != null || !(key in known)) known[key] = value;
+  for (const [key, value] of Object.entries(others)) add(known, key, value);
   const message = known["message"] as Fields | undefined;
   if (message === undefined || typeof delta !== "object" || delta === null) return;
   for (const [key, value] of Object.entries(delta)) {
     const soFar = message[key];
     const isMore = key !== "role" && typeof value === "string" && typeof soFar === "string";
-    if (value != null || !(key in message)) message[key] = isMore ? soFar + value : value;
+    add(message, key, isMore ? soFar + value : value);
   }
+}
+
+/** Lists come in parts, and other values once. */
+function add(fields: Fields, key: string, value: unknown): void {
+  const before = fields[key];
+  if (Array.isArray(before) && Array.isArray(value)) fields[key] = before.concat(value);
+  else if (value != null || !(key in fields)) fields[key] = value;
 }
 
 const emptyMessage = (): Fields => ({ role: "assistant", content: "" });

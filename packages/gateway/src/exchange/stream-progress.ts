@@ -8,6 +8,7 @@ export class StreamProgress {
   readonly #request: ExchangeRequest;
   readonly #records: Runtime["records"];
   #record: StreamRecord | undefined;
+  #pool: PoolRoute["pool"] | undefined;
   continuation: Continuation | undefined;
 
   constructor(request: ExchangeRequest, { records }: Runtime) {
@@ -17,6 +18,7 @@ export class StreamProgress {
 
   /** A stream begins at the pool. */
   begin(route: PoolRoute): void {
+    this.#pool = route.pool;
     if (isResumable(this.#request, route)) this.#record = new StreamRecord(this.#records);
   }
 
@@ -28,9 +30,9 @@ export class StreamProgress {
     this.#record?.add(events);
   }
 
-  /** The request that continues the stream at the pool. Undefined where this is not possible. */
+  /** The request that continues the stream at the pool where it began. Undefined where this is not possible. */
   at(route: PoolRoute | undefined): Continuation | undefined {
-    if (route === undefined || this.#record === undefined || !isResumable(this.#request, route)) return undefined;
+    if (route === undefined || route.pool !== this.#pool || this.#record === undefined) return undefined;
     return continuationOf(this.#request, route, this.#record);
   }
 

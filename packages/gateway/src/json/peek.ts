@@ -220,6 +220,10 @@ class Peek {
       case "json_schema":
       case "regex":
       case "ebnf":
+      // Tokens as numbers, and sound: a stream of them is not joined.
+      case "return_token_ids":
+      case "modalities":
+      case "audio":
         this.#draft.isResumable = false;
         break;
       // These penalties count output tokens, of which a second replica sees only its own.
