@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { constants, existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, open, readdir, readlink, rename, rm } from "node:fs/promises";
+import { copyFile, mkdir, open, readdir, readlink, rename } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import type { LaunchGang, StoredCheckpoint } from "@headroom/model";
@@ -13,9 +13,10 @@ import { rootOf } from "./attempt-roots.ts";
 import type { AttemptPlaces } from "./attempt-roots.ts";
 import { StagingFailure } from "./input-staging.ts";
 import type { Bring, StagedLaunch } from "./input-staging.ts";
+import { TreeRemover } from "../processes/tree-remover.ts";
 import { isWithin } from "./untrusted-files.ts";
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, COPYFILE_FICLONE } = constants;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, COPYFILE_FICLONE, COPYFILE_EXCL } = constants;
 
 export interface ResumePoint {
   readonly path: string;
@@ -97,29 +98,49 @@ async function place(
       folder = next;
     }
     const draft = path.join(held(folder), `.headroom-${randomUUID()}`);
-    await copyTree(from, draft);
+    await copyInto(folder, path.basename(draft), from);
     const target = path.join(held(folder), last);
-    await rm(target, { recursive: true, force: true });
+    const aside = path.join(await readlink(held(folder)), `.headroom-${randomUUID()}`);
+    await rename(target, path.join(held(folder), path.basename(aside))).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
     await rename(draft, target);
     await folder.sync();
+    await new TreeRemover().remove([aside]);
   } finally {
     await folder.close();
   }
 }
 
-/** The cache is read-only, and work may write to its own copy. The cache has regular files and directories only. */
-async function copyTree(from: string, to: string): Promise<void> {
+/**
+ * The cache is read-only, and work may write to its own copy. The cache has regular files and directories only. Work can exchange names
+ * in its directory meanwhile, so each directory is held open, and each file is new in the held one.
+ */
+async function copyInto(folder: FileHandle, name: string, from: string): Promise<void> {
+  const at = path.join(held(folder), name);
   const entries = await readdir(from, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOTDIR") throw error;
     return null;
   });
   if (entries === null) {
-    await copyFile(from, to, COPYFILE_FICLONE);
-    await chmod(to, 0o600);
+    await copyFile(from, at, COPYFILE_FICLONE | COPYFILE_EXCL);
+    const file = await open(at, O_RDONLY | O_NOFOLLOW);
+    try {
+      await file.chmod(0o600);
+    } finally {
+      await file.close();
+    }
     return;
   }
-  await mkdir(to, { mode: 0o700 });
-  for (const { name } of entries) await copyTree(path.join(from, name), path.join(to, name));
+  await mkdir(at, { mode: 0o700 });
+  const child = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    if ((await readlink(held(child))) !== path.join(await readlink(held(folder)), name))
+      throw new StagingFailure(`${name} was moved while a checkpoint was written to it.`, "inputs");
+    for (const entry of entries) await copyInto(child, entry.name, path.join(from, entry.name));
+  } finally {
+    await child.close();
+  }
 }
 
 /** The folder itself, whatever its path leads to by now. */

@@ -1,6 +1,6 @@
 /**
  * Reads the bytes of artifacts for their digests, a few attempts at a time: each reading holds a buffer and the disk. The
- * time is limited from the end of the attempt on, because a job may leave more bytes than can be read, and its end waits.
+ * time of a turn is limited, because a job may leave more bytes than can be read, and its end waits.
  */
 export const digestTurns = { atOnceMax: 2, timeoutMs: 300_000 } as const;
 /** Uploads wait for stores, so they have turns of their own, and more time. */
@@ -22,9 +22,10 @@ export class DigestTurns {
   }
 
   async run<Result>(read: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(this.#limits.timeoutMs)]);
     if (this.#running >= this.#limits.atOnceMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running += 1;
+    // From the begin of the turn on: others that take long cost only time.
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(this.#limits.timeoutMs)]);
     try {
       return await read(signal);
     } finally {

@@ -114,6 +114,21 @@ it("reads nothing through a link that the job put in the place of its directory"
   expect(readdirSync(lake)).toEqual([]);
 });
 
+it("writes a checkpoint over what is there, and removes that", async () => {
+  const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "step", step: 1 };
+  const launch = effect("nlp", { resume: { stored } });
+  const own = path.join(root, "shared", "checkpoints", taskDirName(launch));
+  mkdirSync(path.join(own, "step"), { recursive: true });
+  writeFileSync(path.join(own, "step", "old"), "old");
+  mkdirSync(path.join(root, "bytes", "deep"), { recursive: true });
+  writeFileSync(path.join(root, "bytes", "deep", "weights"), "new", { mode: 0o400 });
+  const resume = await transfers.restore(launch, own, () => Promise.resolve(path.join(root, "bytes")));
+  expect(resume).toMatchObject({ step: 1 });
+  expect(readdirSync(own)).toEqual(["step"]);
+  expect(readdirSync(path.join(own, "step"), { recursive: true })).toEqual(["deep", "deep/weights"]);
+  expect(readFileSync(path.join(own, "step", "deep", "weights"), "utf8")).toBe("new");
+});
+
 it("brings no checkpoint through a link in the place of the checkpoint directory, or to a named directory", async () => {
   const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "step", step: 1 };
   const launch = effect("nlp", { resume: { stored } });

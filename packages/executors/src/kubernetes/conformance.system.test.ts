@@ -87,7 +87,12 @@ describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", 
     const reading = readStore(about);
     if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
     const stores = new StoreSet({ declarations: () => [reading.declaration], readSecret: () => "" });
-    const subject = kubernetesSubject(kubeconfig, (message) => problems.push(message), {}, stores);
+    const subject = kubernetesSubject(
+      kubeconfig,
+      (message) => problems.push(message),
+      { uploadsOutputs: true },
+      stores,
+    );
     const report = JSON.stringify({ kind: "artifact", name: "model:chat", path: "out" });
     const run = async (world: ConformanceWorld): Promise<void> => {
       const { executor, observer } = world.watched();

@@ -111,7 +111,7 @@ class KubernetesExecutor implements Executor {
       images: true,
       inputs: settings.readsStores || bringsInputs(settings),
       // Without stores, work that names one is refused when it is submitted.
-      uploads: settings.leavesOutputs || bringsInputs(settings),
+      uploads: settings.leavesOutputs || (settings.uploadsOutputs && bringsInputs(settings)),
       ...(mapsSubmitters(settings) ? { submitters: true } : {}),
     };
     const onProblem = (message: string): void => this.#problem(message);

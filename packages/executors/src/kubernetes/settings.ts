@@ -143,7 +143,11 @@ export const kubernetesSettings = z.strictObject({
   }),
   leavesOutputs: z.boolean().default(false).meta({
     description:
-      "Whether nothing is uploaded: artifacts of work with `data.store` or `checkpoint.store` stay where it writes them. False: they are uploaded from `directory`, if `readsStores` is false; otherwise such work runs in other pools.",
+      "Whether nothing is uploaded: artifacts of work with `data.store` or `checkpoint.store` stay where it writes them. False: such work runs in other pools, unless `uploadsOutputs` is `true`.",
+  }),
+  uploadsOutputs: z.boolean().default(false).meta({
+    description:
+      "Whether outputs of work with `data.store` and checkpoints of work with `checkpoint.store` are uploaded from the directories that the executor gives to attempts in `directory`. State it only if such work names no `dir` and no `checkpoint.dir`: nothing is uploaded from there.",
   }),
   logRules: z.array(z.string().min(1).max(63)).max(50).default([]).meta({
     description:

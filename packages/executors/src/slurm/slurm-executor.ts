@@ -125,7 +125,7 @@ class SlurmExecutor implements Executor {
       // Jobs of other users cannot read the cache of the control plane.
       inputs: settings.readsStores || !runsAsOthers,
       // Without stores, work that names one is refused when it is submitted.
-      uploads: settings.leavesOutputs || !(runsAsOthers || settings.readsStores),
+      uploads: settings.leavesOutputs || (settings.uploadsOutputs && !(runsAsOthers || settings.readsStores)),
       ...(isForSubmitters ? { submitters: true } : {}),
     };
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
@@ -143,7 +143,7 @@ class SlurmExecutor implements Executor {
             isSeen: isSeenByNodes(options.stores, settings),
             onTransferred: (moved) => this.#reporter.tell(moved),
           });
-    this.#transfers = this.#staging === null || settings.leavesOutputs ? null : this.#openTransfers(options);
+    this.#transfers = this.#openTransfers(options);
     const reusable = new ReusableJobs();
     this.#reporter = new Reporter((input) => this.#releaseEnded(input));
     const owners = new RecordedOwners(this.#store, this.#jobPrefix);
@@ -184,8 +184,9 @@ class SlurmExecutor implements Executor {
     });
   }
 
-  #openTransfers({ stores, stateDir, settings: { directory: shared } }: SlurmExecutorOptions): JobTransfers | null {
-    if (stores === undefined) return null;
+  #openTransfers({ stores, stateDir, settings }: SlurmExecutorOptions): JobTransfers | null {
+    const { directory: shared, leavesOutputs, uploadsOutputs } = settings;
+    if (stores === undefined || this.#staging === null || leavesOutputs || !uploadsOutputs) return null;
     const emit = (input: ExecutorInput): void => this.#reporter.tell(input);
     const onProblem = (message: string): void => this.#problem(message);
     return new JobTransfers({ stores, dir: path.join(stateDir, "transfers"), shared, emit, onProblem });

@@ -33,17 +33,16 @@ export const bringsInputs = ({ directory, readsStores }: KubernetesSettings): bo
 /** `null`: no stores are declared, no directory is shared, or pods read stores themselves. */
 export function podTransfers(stores: StoreSet | undefined, setup: PodTransferSetup): PodTransfers | null {
   const { settings, stateDir, emit, onProblem } = setup;
-  const { directory, volumes, leavesOutputs } = settings;
+  const { directory, leavesOutputs, uploadsOutputs } = settings;
   if (stores === undefined || directory === undefined || !bringsInputs(settings)) return null;
   const cache = new NodeCache({ dir: path.join(directory, "cache", "inputs"), bootId: readBootId() });
-  /** Paths that all pods have, if this machine has them too. */
-  const isSeen = (at: string): boolean => volumes.some(({ mountPath }) => isBelow(path.resolve(at), mountPath));
+  /** Paths in file systems that are declared as stores; volumes of pods can have other bytes at the same path. */
+  const isSeen = (at: string): boolean => stores.placeOf(`file://${path.resolve(at)}`) !== null;
   const dir = path.join(stateDir, "transfers");
   return {
     cache,
     staging: new InputStaging({ stores, cache, isSeen, onTransferred: emit }),
-    outputs: leavesOutputs ? null : new JobTransfers({ stores, dir, shared: directory, emit, onProblem }),
+    outputs:
+      leavesOutputs || !uploadsOutputs ? null : new JobTransfers({ stores, dir, shared: directory, emit, onProblem }),
   };
 }
-
-const isBelow = (at: string, directory: string): boolean => at === directory || at.startsWith(`${directory}/`);

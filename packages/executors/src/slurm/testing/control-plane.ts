@@ -11,5 +11,11 @@ export const slurmControlPlane = (root: string, port: number, cluster: SlurmClus
 export const slurmExecutor = (name: string, directory: string, cluster: SlurmCluster): TestExecutor => ({
   name,
   type: "slurm",
-  settings: { directory, configuration: cluster.configurationFile, pollMs: 500, lostAfterMs: 6_000 },
+  settings: {
+    directory,
+    configuration: cluster.configurationFile,
+    pollMs: 500,
+    lostAfterMs: 6_000,
+    uploadsOutputs: true,
+  },
 });
