@@ -79,6 +79,16 @@ describe.skipIf(missing !== null || !isTurnOf("networks of teams"))("workers wit
     );
   });
 
+  it("have their variables, which reach no program before the change of the user", async () => {
+    const launch = of("red", 'echo "<$ODD>"; /bin/true');
+    const env = { LD_DEBUG: "libs", ODD: 'a\'b "c" $d `e`', IFS: "x" };
+    const { text } = await ended({ ...launch, spec: { ...launch.spec, env } });
+    expect(text).toContain(`<${env.ODD}>`);
+    expect(text).toContain("initialize program: /bin/true");
+    expect(text).not.toContain("initialize program: /usr/bin/setpriv");
+    expect(text).not.toContain("HEADROOM_PACKED");
+  });
+
   it.each([
     ["a file of another team", () => `cat ${shared}/red-secret`],
     ["a file of root", () => `cat ${shared}/of-root`],

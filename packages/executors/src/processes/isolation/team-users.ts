@@ -64,7 +64,7 @@ export class TeamUsers {
       throw new RefusedGang(
         `work of the team ${spec.team} runs as the user ${name}, and this machine knows no such user (getent passwd). Create the user, or change users of the executor`,
       );
-    if (login.uid === 0)
+    if (login.uid === 0 || login.gid === 0)
       throw new RefusedGang(
         `work of the team ${spec.team} would run as root. Choose another user in users of the executor`,
       );

@@ -23,6 +23,14 @@ export interface WorkerCommand {
  */
 const WAIT = 'IFS= read -r HEADROOM_GATE <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127';
 const GATE = `${WAIT}; exec /bin/sh -c "$2"`;
+/**
+ * Variables of the workload under names that no loader obeys: setpriv(1) starts as root, and `LD_PRELOAD` would run the code of a team in it.
+ * The gate, which is the user by then, gives them their names.
+ */
+const PACKED = "HEADROOM_PACKED_";
+const UNPACK =
+  `HEADROOM_GATE=0; while eval '[ -n "\${'"${PACKED}$HEADROOM_GATE"'+x}" ]'; do ` +
+  `eval 'export "$'"${PACKED}$HEADROOM_GATE"'"; unset '"${PACKED}$HEADROOM_GATE"; HEADROOM_GATE=$((HEADROOM_GATE + 1)); done; unset HEADROOM_GATE`;
 /** In a sandbox, the gate first states on descriptor 6 that the sandbox stands. */
 const STANDS = "echo >&6; exec 6>&-";
 const FIRST_GATE = `${STANDS}; ${GATE}`;
@@ -66,7 +74,9 @@ export function workerCommand(
     ...user,
     "/bin/sh",
     "-c",
-    script,
+    bubblewrap?.user === undefined
+      ? script
+      : script.replaceAll(/(exec )?\/bin\/sh -c/g, (found) => `${UNPACK}; ${found}`),
     "headroom-gate",
     workingDir,
     run,
@@ -77,10 +87,20 @@ export function workerCommand(
     groupEntries.length === 0 ? inside : ["/bin/sh", "-c", ENTER, "headroom-enter", ...groupEntries, "--", ...inside];
   if (bubblewrap === null) return { file, args, env: environment, sandboxArgs: null };
   refuseTooLong([run, workingDir], environment);
-  const variables = Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]);
+  const variables = bubblewrap.user === undefined ? settings(environment) : settings(packed(environment));
   const sandboxArgs = [...bubblewrap.args, "--clearenv", ...variables].map((arg) => `${arg}\0`).join("");
   return { file, args, env: marksOf(environment), sandboxArgs };
 }
+
+const settings = (environment: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]);
+
+const packed = (environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
+  PATH: "/usr/bin:/bin",
+  ...Object.fromEntries(
+    Object.entries(environment).map(([name, value], index) => [`${PACKED}${index}`, `${name}=${value}`]),
+  ),
+});
 
 function sandboxed(index: number, gate: (script: string) => readonly string[]): readonly string[] {
   const descriptors = ["--info-fd", "4", "--args", "5"];
