@@ -13,6 +13,8 @@ export class RateRise {
   #rateAtFall = Infinity;
 
   add(atMs: number, rate: number): void {
+    // A clock was set back.
+    if ((this.#samples.at(-1)?.atMs ?? atMs) > atMs) this.#samples = [];
     this.#samples.push({ atMs, rate });
     const first = this.#samples.findIndex((each) => each.atMs > atMs - BEFORE_MS);
     if (first > 0) this.#samples.splice(0, first);

@@ -76,6 +76,7 @@ const REVERSAL = 2;
 const RISE = 1.3;
 const RISE_REPLICAS = 0.5;
 const SUSTAINED_MS = 120_000;
+const CLEAR_RISE = 3;
 /** Replicas that were too few are tried again after this time, or when the load is lower by this factor. */
 const TOO_FEW_MS = 3_600_000;
 const LOWER = 1.15;
@@ -329,7 +330,7 @@ export class TargetScaler {
     const isMetric = need.cause === "metric";
     const most = Math.max(isMetric ? this.#fellFrom : 0, RISE * this.#peak + RISE_REPLICAS);
     // Requests pile up where replicas are too few, at the same rate too.
-    const isClear = !isMetric && this.#arrivals.isRisen(nowMs);
+    const isClear = !isMetric && (this.#arrivals.isRisen(nowMs) || need.replicas > CLEAR_RISE * this.#peak + 1);
     const seen = isClear ? [{ need: need.replicas }] : this.#window.filter(({ atMs }) => atMs > nowMs - SUSTAINED_MS);
     const isNoise = replicas > 0 && seen.some((each) => each.need <= most);
     if (this.#direction < 0 && nowMs - this.#turnedAtMs < reversalMs && isNoise)
@@ -353,7 +354,7 @@ export class TargetScaler {
   /** One more than were too few lately, unless the load is clearly lower than when they seemed to be enough. */
   #leastProven(nowMs: number): number {
     const { replicas, need, untilMs } = this.#tooFew;
-    return nowMs < untilMs && LOWER * this.#most() > need ? replicas + 1 : 0;
+    return nowMs < untilMs && nowMs >= untilMs - TOO_FEW_MS && LOWER * this.#most() > need ? replicas + 1 : 0;
   }
 
   #most(): number {
