@@ -278,9 +278,11 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const { head } = attempt;
     if (head === undefined || this.#phase === "ending") return;
     this.#drop(attempt);
-    attempt.conclude(head.status >= 500 ? "failed" : "completed", nowMs);
+    const rest = this.#tap?.rest();
+    const isCut = this.#tap !== undefined && this.#target.isCut?.(rest) === true;
+    attempt.conclude(head.status >= 500 || isCut ? "failed" : "completed", nowMs);
+    if (isCut) return this.#breakStream(attempt, { kind: "truncated", detail: "its stream has no end" });
     if (this.#tap !== undefined) {
-      const rest = this.#tap.rest();
       if (rest !== undefined) this.#forward(attempt, this.#progress.rewrite(rest), undefined);
       if (!this.#hasBegun) this.#target.begin(head.status, headersOf(attempt, this.request.id), noBytes);
       this.#end(this.#tap.hasError ? "failed" : "completed", head.status, () => this.#target.end());
@@ -298,8 +300,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#drop(attempt);
     if (this.#hasBegun) {
       attempt.conclude("failed", nowMs);
-      this.#breakStream(attempt, failure);
-      return;
+      return this.#breakStream(attempt, failure);
     }
     this.#resetResponse();
     if (failure.isStale) {
@@ -397,6 +398,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#beginsAgain(attempt)) return;
     const { pool, replica } = attempt;
     this.#runtime.log(`pool ${pool.name}, replica ${replica.id}: response ${this.request.id} broke: ${detail}`);
+    if (this.request.isBatch) this.#resetResponse();
     const event = this.#phase === "streaming" ? brokenStreamEvent(this.request.endpoint, kind) : undefined;
     this.#end("failed", 502, () => endBroken(this.#target, event));
   }
@@ -434,8 +436,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   #commit(attempt: Attempt, nowMs: number): void {
     clearTimeout(this.#hedgeTimer);
-    this.#committed = attempt;
-    this.#firstByteAtMs = nowMs;
+    [this.#committed, this.#firstByteAtMs] = [attempt, nowMs];
     if (this.#attempts.length === 1) return;
     for (const other of this.#attempts.splice(0)) if (other !== attempt) other.cancel(nowMs);
     this.#attempts.push(attempt);
@@ -446,8 +447,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#hasBegun = false;
     this.#progress.clear();
     this.#buffered.clear();
-    this.#firstByteAtMs = 0;
-    this.#phase = "waiting";
+    [this.#firstByteAtMs, this.#phase] = [0, "waiting"];
   }
 
   /** Drops body and events of a stream that will not be continued on another replica. */

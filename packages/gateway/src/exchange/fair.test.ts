@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { answersOf, batchOfLines, shownBatch, type ShownBatch } from "../testing/batch-lines.ts";
 import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
 import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
 
@@ -42,29 +43,8 @@ const usageLines = ({ state }: TestGateway): string[] => {
 
 const headers = { authorization: "Bearer little" };
 
-interface ShownBatch {
-  readonly status: string;
-  readonly request_counts: object;
-}
-
-/** Creates a batch of one line for team `little`. Returns its id. */
-async function lineOf({ url }: TestGateway): Promise<string> {
-  const body = { model: "m", messages: [{ role: "user", content: "one two" }] };
-  const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body };
-  const form = new FormData();
-  form.append("purpose", "batch");
-  form.append("file", new Blob([JSON.stringify(line)]), "lines.jsonl");
-  const file = (await (await fetch(`${url}/v1/files`, { method: "POST", headers, body: form })).json()) as {
-    id: string;
-  };
-  const batch = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
-  const asked = { method: "POST", headers: { ...headers, "content-type": "application/json" } };
-  const created = await fetch(`${url}/v1/batches`, { ...asked, body: JSON.stringify(batch) });
-  return ((await created.json()) as { id: string }).id;
-}
-
-const batchOf = async ({ url }: TestGateway, id: string): Promise<ShownBatch> =>
-  (await (await fetch(`${url}/v1/batches/${id}`, { headers })).json()) as ShownBatch;
+const lineOf = (gateway: TestGateway): Promise<string> => batchOfLines(gateway, "little", [{}]);
+const batchOf = (gateway: TestGateway, id: string): Promise<ShownBatch> => shownBatch(gateway, "little", id);
 
 describe("a pool with fair shares", () => {
   it("serves a team that comes later and sends less in turn with one that sent everything at once", async () => {
@@ -177,9 +157,7 @@ describe("a pool with fair shares", () => {
     await until(() => upstream.sentTokens === 3);
     expect((await chat(gateway.url, { max_tokens: 1 }, "much")).status).toBe(200);
     await until(async () => (await batchOf(gateway, id)).status === "completed");
-    const { output_file_id: file } = (await batchOf(gateway, id)) as ShownBatch & { output_file_id: string };
-    const output = await (await fetch(`${gateway.url}/v1/files/${file}/content`, { headers })).text();
-    const { body } = (JSON.parse(output) as { response: { body: object } }).response;
+    const [body] = await answersOf(gateway, "little", id);
     expect(body).toMatchObject({
       object: "chat.completion",
       choices: [{ message: { role: "assistant", content: "t0 t1 t2 t3 t4 t5 t6 t7 " }, finish_reason: "stop" }],

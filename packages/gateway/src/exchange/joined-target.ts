@@ -34,6 +34,12 @@ export class JoinedTarget implements ResponseTarget {
     return true;
   }
 
+  isCut(rest: Buffer | undefined): boolean {
+    return (
+      joined(Buffer.concat(rest === undefined ? this.#parts : [...this.#parts, rest]).toString("utf8")).status !== 200
+    );
+  }
+
   end(): void {
     const { status, body } = joined(Buffer.concat(this.#parts).toString("utf8"));
     this.#done({ status, headers: this.#headers, body: Buffer.from(JSON.stringify(body)) });
@@ -85,11 +91,18 @@ function addChoice(choices: Map<number, Fields>, choice: object): void {
   }
 }
 
-/** Lists come in parts, and other values once. */
+/** Lists come in parts, also those in objects, and other values once. */
 function add(fields: Fields, key: string, value: unknown): void {
   const before = fields[key];
   if (Array.isArray(before) && Array.isArray(value)) fields[key] = before.concat(value);
-  else if (value != null || !(key in fields)) fields[key] = value;
+  else if (isObject(before) && isObject(value)) {
+    const both = { ...before };
+    for (const [name, part] of Object.entries(value)) add(both, name, part);
+    fields[key] = both;
+  } else if (value != null || !(key in fields)) fields[key] = value;
 }
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const emptyMessage = (): Fields => ({ role: "assistant", content: "" });

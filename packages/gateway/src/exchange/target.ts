@@ -19,6 +19,8 @@ export interface ResponseTarget {
    * upstream sent complete chunks.
    */
   write(bytes: Buffer, raw: Buffer | undefined): boolean;
+  /** Whether an event stream that ends now, with `rest` as its last bytes, is no whole answer. Without it every end is good. */
+  isCut?(rest: Buffer | undefined): boolean;
   end(): void;
   /** Cuts the response off: it cannot be completed and must not look complete to the client. */
   abort(): void;

@@ -12,6 +12,10 @@ export interface MockOptions {
   readonly tokens?: number;
   /** Breaks the connection once, after this number of tokens of a stream. */
   readonly breakAfter?: number;
+  /** Ends a stream once after this number of tokens, as if it were whole. */
+  readonly endAfter?: number;
+  /** Whether the tokens of a chat's stream are reasoning (`reasoning_content`). */
+  readonly isReasoning?: boolean;
   readonly status?: number;
   /** Status for requests that continue an answer. */
   readonly continuationStatus?: number;
@@ -150,7 +154,7 @@ export class MockUpstream {
     response.writeHead(200, { "content-type": "text/event-stream" });
     if (isChat) send({ choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] });
     for (let at = first; at < total; at++) {
-      const { everyMs, breakAfter } = this.options;
+      const { everyMs, breakAfter, endAfter, isReasoning = false } = this.options;
       if (everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, everyMs));
       if (response.destroyed) return;
       if (breakAfter !== undefined && at - first >= breakAfter) {
@@ -161,11 +165,16 @@ export class MockUpstream {
         response.destroy();
         return;
       }
+      if (endAfter !== undefined && at - first >= endAfter) {
+        const { endAfter: _, ...rest } = this.options;
+        this.options = rest;
+        response.end();
+        return;
+      }
+      const delta = isReasoning ? { reasoning_content: token(at) } : { content: token(at) };
       send({
         choices: [
-          isChat
-            ? { index: 0, delta: { content: token(at) }, finish_reason: null }
-            : { index: 0, text: token(at), finish_reason: null },
+          isChat ? { index: 0, delta, finish_reason: null } : { index: 0, text: token(at), finish_reason: null },
         ],
       });
       this.sentTokens++;
