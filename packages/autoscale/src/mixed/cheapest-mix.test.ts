@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tabulated, usualLimits } from "@headroom/perf";
 import { ReplicaCapacity, type Traffic } from "../capacity.ts";
-import { cheapestMix, type ReplicaOffer } from "./cheapest-mix.ts";
+import { mixesByPrice, mixText, type ReplicaMix, type ReplicaOffer } from "./cheapest-mix.ts";
 
 const objectives = { ttftMs: 2000, tpotMs: 100 };
 
@@ -29,31 +29,30 @@ const traffic = (requestsPerS: number, promptTokens: number): Traffic => ({
   outputTokens: 50,
 });
 
+const cheapestOf = (offers: readonly ReplicaOffer[], classes: readonly Traffic[]): ReplicaMix | undefined =>
+  mixesByPrice(offers, classes, objectives, 1)[0];
+
 describe("the cheapest mix of accelerator types", () => {
   const fast = offer("fast", 4, 1);
   const slow = offer("slow", 1, 4);
 
   it("takes a cheap replica for what is left over by the fast ones", () => {
-    const found = cheapestMix([fast, offer("slow", 1.2, 4)], [traffic(8, 1000)], objectives);
-    expect(found?.mix.counts).toEqual([1, 1]);
-    expect(found?.reason).toContain("1 x fast + 1 x slow at 5.20/h");
-    expect(found?.reason).toContain("the cheapest of one type is");
+    const offers = [fast, offer("slow", 1.2, 4)];
+    const found = cheapestOf(offers, [traffic(8, 1000)]);
+    expect(found).toMatchObject({ counts: [1, 1], pricePerHour: 5.2 });
+    expect(found === undefined ? "" : mixText(offers, found)).toBe("1 x fast + 1 x slow");
   });
 
   it("serves prompts that a type is too slow for on another", () => {
-    const found = cheapestMix([fast, slow], [traffic(2, 300), traffic(1, 8000)], objectives);
-    expect(found?.mix.counts[0]).toBeGreaterThanOrEqual(1);
-    expect(cheapestMix([slow], [traffic(2, 300), traffic(1, 8000)], objectives)).toBeUndefined();
+    const found = cheapestOf([fast, slow], [traffic(2, 300), traffic(1, 8000)]);
+    expect(found?.counts[0]).toBeGreaterThanOrEqual(1);
+    expect(cheapestOf([slow], [traffic(2, 300), traffic(1, 8000)])).toBeUndefined();
   });
 
   it("keeps what is held and exceeds no bound", () => {
-    const found = cheapestMix(
-      [offer("fast", 4, 1, { held: 1 }), offer("slow", 1, 4, { max: 2 })],
-      [traffic(12, 1000)],
-      objectives,
-    );
-    expect(found?.mix.counts[0]).toBeGreaterThanOrEqual(1);
-    expect(found?.mix.counts[1]).toBeLessThanOrEqual(2);
-    expect(cheapestMix([offer("slow", 1, 4, { max: 1 })], [traffic(40, 1000)], objectives)).toBeUndefined();
+    const found = cheapestOf([offer("fast", 4, 1, { held: 1 }), offer("slow", 1, 4, { max: 2 })], [traffic(12, 1000)]);
+    expect(found?.counts[0]).toBeGreaterThanOrEqual(1);
+    expect(found?.counts[1]).toBeLessThanOrEqual(2);
+    expect(cheapestOf([offer("slow", 1, 4, { max: 1 })], [traffic(40, 1000)])).toBeUndefined();
   });
 });

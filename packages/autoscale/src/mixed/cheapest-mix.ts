@@ -1,6 +1,6 @@
 /**
- * Decides which accelerator types an endpoint takes: the cheapest numbers of replicas of unlike types whose capacities add
- * up to the traffic, where a type serves only the prompts that it can answer within the objective for the first token.
+ * Numbers of replicas of unlike accelerator types whose capacities add up to the traffic, in the order of their prices. A
+ * type serves only the prompts that it can answer within the objective for the first token.
  */
 import type { Objectives, ReplicaCapacity, Traffic } from "../capacity.ts";
 
@@ -120,29 +120,6 @@ const priceOf = (offers: readonly ReplicaOffer[], counts: readonly number[]): nu
 function compareCounts(a: readonly number[], b: readonly number[]): number {
   for (const [index, count] of a.entries()) if (count !== b[index]) return count - (b[index] ?? 0);
   return 0;
-}
-
-/** The cheapest mix, with the reason: the cheapest mix of one type beside it. `undefined`: no mix serves the traffic. */
-export function cheapestMix(
-  offers: readonly ReplicaOffer[],
-  classes: readonly Traffic[],
-  objectives: Objectives,
-): { readonly mix: ReplicaMix; readonly reason: string } | undefined {
-  const mixes = mixesByPrice(offers, classes, objectives, 1);
-  const [mix] = mixes;
-  if (mix === undefined) return undefined;
-  const alike = mixes.find(({ counts }) => counts.filter((count) => count > 0).length === 1);
-  const text = mixText(offers, mix);
-  const beside =
-    alike === undefined
-      ? "no single type serves the traffic"
-      : alike === mix
-        ? "no mix is cheaper"
-        : `the cheapest of one type is ${mixText(offers, alike)} at ${alike.pricePerHour.toFixed(2)}/h`;
-  return {
-    mix,
-    reason: `${text} at ${mix.pricePerHour.toFixed(2)}/h serve ${mix.covered.toFixed(2)} times the traffic; ${beside}`,
-  };
 }
 
 export const mixText = (offers: readonly ReplicaOffer[], { counts }: ReplicaMix): string =>
