@@ -4,9 +4,10 @@
  * process ids do not matter, and of two starting processes only one gets it. `owner.json` beside the lock only names
  * the holder.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { writePrivateFile } from "./held-directory.ts";
 import { makePrivateFile } from "./make-private-file.ts";
 
 export interface DirectoryLock {
@@ -26,11 +27,13 @@ export function lockDirectory(directory: string, nowMs: number): LockOutcome {
   const ownerPath = path.join(directory, "owner.json");
   const file = path.join(directory, "lock.db");
   makePrivateFile(file);
+  // SQLite would make and lock the file to which it leads.
+  if (lstatSync(file).isSymbolicLink()) throw new Error(`${file} is a link. Remove it.`);
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     // The rollback journal is kept in memory; otherwise SQLite creates an empty file for it beside the database.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`, { mode: 0o600 });
+    writePrivateFile(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`);
   } catch (error) {
     database.close();
     const isHeld = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;

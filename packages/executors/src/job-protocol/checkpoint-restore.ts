@@ -16,7 +16,7 @@ import type { Bring, StagedLaunch } from "./input-staging.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { isWithin } from "./untrusted-files.ts";
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, COPYFILE_FICLONE, COPYFILE_EXCL } = constants;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, COPYFILE_FICLONE, COPYFILE_EXCL } = constants;
 
 export interface ResumePoint {
   readonly path: string;
@@ -117,13 +117,19 @@ async function place(
  * in its directory meanwhile, so each directory is held open, and each file is new in the held one.
  */
 async function copyInto(folder: FileHandle, name: string, from: string): Promise<void> {
+  // The cache can be in a directory that work sees, so nothing is read through a link either.
+  const source = await open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    await copyHeld(folder, name, source);
+  } finally {
+    await source.close();
+  }
+}
+
+async function copyHeld(folder: FileHandle, name: string, source: FileHandle): Promise<void> {
   const at = path.join(held(folder), name);
-  const entries = await readdir(from, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOTDIR") throw error;
-    return null;
-  });
-  if (entries === null) {
-    await copyFile(from, at, COPYFILE_FICLONE | COPYFILE_EXCL);
+  if (!(await source.stat()).isDirectory()) {
+    await copyFile(held(source), at, COPYFILE_FICLONE | COPYFILE_EXCL);
     const file = await open(at, O_RDONLY | O_NOFOLLOW);
     try {
       await file.chmod(0o600);
@@ -137,7 +143,7 @@ async function copyInto(folder: FileHandle, name: string, from: string): Promise
   try {
     if ((await readlink(held(child))) !== path.join(await readlink(held(folder)), name))
       throw new StagingFailure(`${name} was moved while a checkpoint was written to it.`, "inputs");
-    for (const entry of entries) await copyInto(child, entry.name, path.join(from, entry.name));
+    for (const entry of await readdir(held(source))) await copyInto(child, entry, path.join(held(source), entry));
   } finally {
     await child.close();
   }

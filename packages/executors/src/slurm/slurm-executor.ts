@@ -156,7 +156,7 @@ class SlurmExecutor implements Executor {
       rules: { ...settings, resubmitAfterMs: Math.min(RESUBMIT_AFTER_MS, settings.lostAfterMs) },
       pollMs: settings.pollMs,
       jobPrefix: this.#jobPrefix,
-      submit: (watched) => this.#launcher.submit(watched),
+      submitAgain: (watched) => this.#launcher.submitAgain(watched),
       giveBackAfterMs: settings.giveBackAfterMs,
       onEnded: (files, launch) => reusable.note(files, launch),
       transfers: this.#transfers,
@@ -471,7 +471,8 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** The cache of inputs in the shared directory, which every node sees. It takes at most half of the free space. */
 function sharedCache({ settings, stores }: SlurmExecutorOptions): NodeCache | null {
   if (stores === undefined) return null;
-  return new NodeCache({ dir: path.join(settings.directory, "cache", "inputs"), bootId: readBootId() });
+  const { directory } = settings;
+  return new NodeCache({ dir: path.join(directory, "cache", "inputs"), trusted: directory, bootId: readBootId() });
 }
 
 /** Paths that nodes see, as far as this machine knows: the shared directory, and declared file systems. */

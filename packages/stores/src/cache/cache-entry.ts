@@ -1,9 +1,11 @@
 /** One entry of a node's cache on disk: the content and a record beside it. */
 import { createHash } from "node:crypto";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
-import { chmod, lstat, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { constants, renameSync, writeFileSync } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { contentDigest, OperationalError, syncPath } from "@headroom/platform";
+import type { HeldDirectory } from "@headroom/platform";
 import { z } from "zod";
 import { CONTENT } from "../transfers/download.ts";
 
@@ -21,41 +23,43 @@ const entryRecord = z.strictObject({
 
 export type EntryRecord = z.output<typeof entryRecord>;
 
+const { O_RDONLY } = constants;
 const RECORD = "entry.json";
 
 export const contentOf = (dir: string): string => path.join(dir, CONTENT);
 
 /** Makes the draft read-only and writes its record. Work does not wait until the bytes are on the disk: `syncEntry` follows. */
 export async function sealDraft(
-  dir: string,
+  dir: HeldDirectory,
   entry: Omit<EntryRecord, "fingerprint"> & { readonly unsynced: string },
 ): Promise<EntryRecord> {
-  await sealTree(contentOf(dir));
-  const record = { ...entry, fingerprint: await fingerprintOf(contentOf(dir)) };
-  await rm(path.join(dir, "plan.json"), { force: true });
-  await rm(path.join(dir, "parts"), { force: true });
-  await writeFile(path.join(dir, RECORD), JSON.stringify(record), { mode: 0o600 });
+  await sealTree(dir, CONTENT);
+  const record = { ...entry, fingerprint: await fingerprintOf(contentOf(dir.path)) };
+  await dir.remove("plan.json");
+  await dir.remove("parts");
+  await dir.write(RECORD, JSON.stringify(record));
   return record;
 }
 
 /** Writes the bytes of an entry to the disk, and then the record without its mark, unless the entry is gone by then. */
-export async function syncEntry(dir: string, isStillThere: () => boolean): Promise<void> {
-  await syncTree(contentOf(dir));
+export async function syncEntry(dir: HeldDirectory, isStillThere: () => boolean): Promise<void> {
+  await syncTree(dir, CONTENT);
   const record = await readEntry(dir);
+  await dir.remove(`${RECORD}.new`);
   if (record === null || !isStillThere()) return;
   const { unsynced: _, ...synced } = record;
-  const draft = path.join(dir, `${RECORD}.new`);
-  writeFileSync(draft, JSON.stringify(synced), { mode: 0o600, flush: true });
-  renameSync(draft, path.join(dir, RECORD));
-  syncPath(dir);
+  const draft = dir.at(`${RECORD}.new`);
+  writeFileSync(draft, JSON.stringify(synced), { mode: 0o600, flush: true, flag: "wx" });
+  renameSync(draft, dir.at(RECORD));
+  syncPath(dir.path);
 }
 
 /**
  * Takes away the record of an entry whose bytes the disk refused. The system reports that once, and a later sync of the same pages
  * succeeds: with the record, the next process of this boot would count the bytes as written.
  */
-export function forgetRecord(dir: string): void {
-  rmSync(path.join(dir, RECORD), { force: true });
+export function forgetRecord(dir: HeldDirectory): Promise<void> {
+  return dir.remove(RECORD);
 }
 
 /**
@@ -70,9 +74,9 @@ export function recordInBoot(record: EntryRecord, bootId: string): EntryRecord |
 }
 
 /** The record of an entry; `null`: it is missing or damaged. */
-export async function readEntry(dir: string): Promise<EntryRecord | null> {
+export async function readEntry(dir: HeldDirectory): Promise<EntryRecord | null> {
   try {
-    const outcome = entryRecord.safeParse(JSON.parse(await readFile(path.join(dir, RECORD), "utf8")));
+    const outcome = entryRecord.safeParse(JSON.parse(await dir.read(RECORD)));
     return outcome.success ? outcome.data : null;
   } catch {
     return null;
@@ -80,17 +84,21 @@ export async function readEntry(dir: string): Promise<EntryRecord | null> {
 }
 
 /** The record if the content is still what was staged, else `null`. Without a digest, changed times count as changed bytes. */
-export async function intactRecord(dir: string, record: EntryRecord, signal: AbortSignal): Promise<EntryRecord | null> {
-  const now = await fingerprintOf(contentOf(dir)).catch(() => null);
+export async function intactRecord(
+  dir: HeldDirectory,
+  record: EntryRecord,
+  signal: AbortSignal,
+): Promise<EntryRecord | null> {
+  const now = await fingerprintOf(contentOf(dir.path)).catch(() => null);
   if (now === record.fingerprint) return record;
   if (now === null || record.digest === null) return null;
   // A restored backup has the bytes with other inodes.
-  const found = await contentDigest(contentOf(dir), signal).catch(() => null);
+  const found = await contentDigest(contentOf(dir.path), signal).catch(() => null);
   signal.throwIfAborted();
   if (found?.digest !== record.digest) return null;
   const { uri, digest, bytes, stagedAtMs, unsynced } = record;
   const renewed = { uri, digest, bytes, fingerprint: now, stagedAtMs, ...(unsynced === undefined ? {} : { unsynced }) };
-  await writeFile(path.join(dir, RECORD), JSON.stringify(renewed), { flush: true, mode: 0o600 });
+  await dir.write(RECORD, JSON.stringify(renewed), { flush: true });
   return renewed;
 }
 
@@ -103,20 +111,43 @@ export function checkDigest(found: string, { uri, digest }: { readonly uri: stri
   );
 }
 
-async function sealTree(target: string): Promise<void> {
-  const stat = await lstat(target);
-  if (stat.isDirectory()) for (const name of await readdir(target)) await sealTree(path.join(target, name));
-  await chmod(target, stat.isDirectory() ? 0o500 : 0o400);
+/** Nothing is changed through a link: jobs of the same user may exchange names meanwhile. */
+async function sealTree(folder: HeldDirectory, name: string): Promise<void> {
+  await walk(folder, name, {
+    file: (file) => file.chmod(0o400),
+    directory: (directory) => directory.chmod(0o500),
+  });
 }
 
-async function syncTree(target: string): Promise<void> {
-  const stat = await lstat(target);
-  if (stat.isDirectory()) for (const name of await readdir(target)) await syncTree(path.join(target, name));
-  const file = await open(target, "r");
+async function syncTree(folder: HeldDirectory, name: string): Promise<void> {
+  await walk(folder, name, {
+    file: (file) => file.sync(),
+    directory: (directory) => Promise.resolve(syncPath(directory.path)),
+  });
+}
+
+interface TreeWork {
+  readonly file: (file: FileHandle) => Promise<void>;
+  /** Called after all that is in it. */
+  readonly directory: (directory: HeldDirectory) => Promise<void>;
+}
+
+async function walk(folder: HeldDirectory, name: string, work: TreeWork): Promise<void> {
+  const directory = await folder.childOrNull(name);
+  if (directory === null) {
+    const file = await folder.openFile(name, O_RDONLY);
+    try {
+      await work.file(file);
+    } finally {
+      await file.close();
+    }
+    return;
+  }
   try {
-    await file.sync();
+    for (const each of await directory.names()) await walk(directory, each, work);
+    await work.directory(directory);
   } finally {
-    await file.close();
+    await directory.close();
   }
 }
 
@@ -142,18 +173,4 @@ export async function bytesOnDisk(target: string): Promise<number> {
   let sum = 0;
   for (const name of await readdir(target)) sum += await bytesOnDisk(path.join(target, name));
   return sum;
-}
-
-/** Removes an entry or draft, whose directories may be read-only. */
-export async function removeTree(dir: string): Promise<void> {
-  await openTree(dir).catch(() => {});
-  await rm(dir, { recursive: true, force: true });
-}
-
-async function openTree(target: string): Promise<void> {
-  const stat = await lstat(target);
-  if (!stat.isDirectory()) return;
-  await chmod(target, 0o700);
-  for (const entry of await readdir(target, { withFileTypes: true }))
-    if (entry.isDirectory()) await openTree(path.join(target, entry.name));
 }

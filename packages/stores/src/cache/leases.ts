@@ -1,26 +1,24 @@
 /** Entries that holders use, such as attempts: one file for each holder, so that a restart knows them. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { makeDirectory } from "@headroom/platform";
+import { constants, readdirSync, readFileSync, rmSync } from "node:fs";
+import { writePrivateFile } from "@headroom/platform";
+import type { HeldDirectory } from "@headroom/platform";
 
 /** A plain name of a file, such as that of an attempt's directory. */
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const HOLDER = /^[^./][^/]{0,200}$/;
+const READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
 export class Leases {
-  readonly #dir: string;
+  #dir: HeldDirectory | null = null;
   readonly #keys = new Map<string, Set<string>>();
   /** Holders of an earlier process that have taken nothing in this one. */
   readonly #earlier = new Set<string>();
 
-  constructor(dir: string) {
+  open(dir: HeldDirectory): void {
     this.#dir = dir;
-  }
-
-  open(): void {
-    makeDirectory(this.#dir, 0o700);
-    for (const holder of readdirSync(this.#dir)) {
+    for (const holder of readdirSync(dir.path)) {
       // A kill can cut the last line; the attempt was then not launched, and takes its lease again.
-      const lines = readFileSync(path.join(this.#dir, holder), "utf8").split("\n").slice(0, -1);
+      const lines = readFileSync(dir.at(holder), { encoding: "utf8", flag: READ }).split("\n").slice(0, -1);
       this.#keys.set(holder, new Set(lines));
       this.#earlier.add(holder);
     }
@@ -33,12 +31,12 @@ export class Leases {
     if (keys.has(key)) return;
     keys.add(key);
     this.#keys.set(holder, keys);
-    writeFileSync(path.join(this.#dir, holder), [...keys, ""].join("\n"), { mode: 0o600 });
+    if (this.#dir !== null) writePrivateFile(this.#dir.at(holder), [...keys, ""].join("\n"));
   }
 
   release(holder: string): void {
     if (!this.#keys.delete(holder)) return;
-    rmSync(path.join(this.#dir, holder), { force: true });
+    if (this.#dir !== null) rmSync(this.#dir.at(holder), { force: true });
   }
 
   /** Holders of this process stay: an attempt takes its lease before its launch is recorded. */

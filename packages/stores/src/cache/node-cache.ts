@@ -4,9 +4,10 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { renameSync } from "node:fs";
-import { readdir, rename, stat, statfs, utimes } from "node:fs/promises";
+import { lstat, rename, statfs } from "node:fs/promises";
 import path from "node:path";
-import { lockDirectory, makeDirectory, OperationalError, syncPath } from "@headroom/platform";
+import type { HeldDirectory } from "@headroom/platform";
+import { OperationalError, syncPath } from "@headroom/platform";
 import { DigestThread } from "../transfers/arriving-digests.ts";
 import { checkBlobs } from "../transfers/blob-digests.ts";
 import { download, draftFiles } from "../transfers/download.ts";
@@ -21,24 +22,35 @@ import {
   intactRecord,
   readEntry,
   recordInBoot,
-  removeTree,
   sealDraft,
   syncEntry,
 } from "./cache-entry.ts";
 import type { EntryRecord } from "./cache-entry.ts";
+import {
+  areThere,
+  closeFolders,
+  holdFolders,
+  inEntry,
+  KEY,
+  lockCache,
+  makeDraft,
+  readDrafts,
+  unlessGone,
+} from "./cache-folders.ts";
+import type { CacheFolders } from "./cache-folders.ts";
 import { SentBytes } from "./sent-bytes.ts";
 import { Leases } from "./leases.ts";
 
 /** Bytes of the file system that stay free beside the cache. */
 const SPARE_BYTES = 64 * 1024 * 1024;
-/** Time for which a cut transfer can be continued. */
-const DRAFT_KEPT_MS = 86_400_000;
-/** Names of entries and drafts, and of what is being removed. An operator's own files in the folder are left alone. */
-const KEY = /^[0-9a-f]{64}$/;
-const GONE = /^gone-/;
 
 export interface CacheOptions {
   readonly dir: string;
+  /**
+   * Where the names on the path of `dir` begin that jobs of this user can exchange for links, such as a directory that they share with
+   * this machine. Absent: at `dir`.
+   */
+  readonly trusted?: string;
   /** Most bytes; absent: half of what the cache has and what is free. */
   readonly capacity?: number | undefined;
   /** Drafts of another boot of the machine are not continued. */
@@ -111,16 +123,16 @@ export class NodeCache {
   readonly #reserved = new Map<string, number>();
   /** Bytes of drafts whose transfer was cut, the oldest first. They are removed before any entry is evicted. */
   readonly #left = new Map<string, number>();
-  readonly #leases: Leases;
+  readonly #leases = new Leases();
   readonly #digestThread = new DigestThread();
   #opened: Promise<void> | null = null;
+  #folders: CacheFolders | null = null;
   #unlock: () => void = () => {};
   /** Called after the cache was opened, and whenever its entries change. */
   onChange: () => void = () => {};
 
   constructor(options: CacheOptions) {
     this.#options = options;
-    this.#leases = new Leases(path.join(options.dir, "leases"));
   }
 
   /**
@@ -174,58 +186,52 @@ export class NodeCache {
     if (ending.length > 0) await Promise.allSettled(ending.map(({ result }) => result));
     this.#unlock();
     await ended;
+    await this.#letGo();
   }
 
-  /** A folder that cannot be opened may be mounted later. */
-  #open(): Promise<void> {
-    this.#opened ??= this.#readEntries().catch((error: unknown) => {
+  /** A folder that cannot be opened may be mounted later, and one that was removed is made again. */
+  async #open(): Promise<void> {
+    const folders = this.#folders;
+    const isGone = folders !== null && this.#flights.size === 0 && !(await areThere(folders));
+    if (isGone && this.#folders === folders) {
+      this.#opened = null;
+      this.#items.clear();
+      await this.#letGo();
+    }
+    this.#opened ??= this.#readEntries().catch(async (error: unknown) => {
+      await this.#letGo();
       this.#opened = null;
       throw error;
     });
-    return this.#opened;
+    await this.#opened;
   }
 
   async #readEntries(): Promise<void> {
-    for (const dir of [this.#options.dir, this.#entries, this.#drafts]) makeDirectory(dir, 0o700);
-    this.#lock();
-    this.#leases.open();
-    await this.#readDrafts();
-    for (const key of await readdir(this.#entries)) {
+    const folders = (this.#folders = await holdFolders(this.#options.dir, this.#options.trusted));
+    const { entries, leases } = folders;
+    this.#unlock();
+    this.#unlock = lockCache(folders, this.#options.dir);
+    this.#leases.open(leases);
+    for (const [name, bytes] of await readDrafts(folders)) this.#left.set(name, bytes);
+    for (const key of await entries.names()) {
       if (!KEY.test(key)) continue;
-      const dir = this.#entry(key);
-      const read = await readEntry(dir);
+      const read = await inEntry(folders, key, readEntry).catch(() => null);
       const record = read === null ? null : recordInBoot(read, this.#options.bootId);
       if (record === null) {
-        await removeTree(dir);
+        await entries.remove(key);
         continue;
       }
-      const item = { ...record, usedAtMs: Math.trunc((await stat(dir)).mtimeMs) };
+      const item = { ...record, usedAtMs: Math.trunc((await lstat(entries.at(key))).mtimeMs) };
       this.#items.set(key, item);
       if (record.unsynced !== undefined) this.#syncLater(key, item);
     }
     this.onChange();
   }
 
-  async #readDrafts(): Promise<void> {
-    const names = await readdir(this.#drafts);
-    for (const name of names.filter((each) => KEY.test(each) || GONE.test(each))) {
-      const dir = path.join(this.#drafts, name);
-      if (GONE.test(name) || Date.now() - (await stat(dir)).mtimeMs > DRAFT_KEPT_MS) await removeTree(dir);
-      else this.#left.set(name, await bytesOnDisk(dir));
-    }
-  }
-
-  /** Two control planes would drop each other's leases, and evict what the other one uses. */
-  #lock(): void {
-    this.#unlock();
-    const outcome = lockDirectory(this.#options.dir, Date.now());
-    if (outcome.kind === "held")
-      throw new OperationalError(
-        "cacheInUse",
-        `The cache in ${this.#options.dir} is used by ${outcome.holder}. Give each control plane a folder of its own (a store of the type local).`,
-        { retryable: true },
-      );
-    this.#unlock = () => outcome.lock.release();
+  async #letGo(): Promise<void> {
+    const folders = this.#folders;
+    this.#folders = null;
+    await closeFolders(folders);
   }
 
   async #arrive(
@@ -272,10 +278,13 @@ export class NodeCache {
 
   async #fly(key: string, wanted: WantedContent, found: FoundContent | null, signal: AbortSignal): Promise<string> {
     const sinceMs = performance.now();
-    const sent = new SentBytes(path.join(this.#drafts, key));
+    const sent = new SentBytes();
+    const folders = this.#held;
+    let draft: HeldDirectory | null = null;
+    const openDraft = async (): Promise<HeldDirectory> => (draft = await makeDraft(folders, key));
     let isFailed = true;
     try {
-      const at = await this.#bring(key, wanted, { known: found, signal, sent });
+      const at = await this.#bring(key, wanted, { known: found, signal, sent, openDraft });
       isFailed = false;
       return at;
     } finally {
@@ -285,7 +294,8 @@ export class NodeCache {
       const waiting = [...(this.#flights.get(key)?.seen.values() ?? [])].find((each) => each !== undefined);
       const onTransferred = waiting ?? wanted.onTransferred;
       if (bytes > 0) onTransferred?.({ bytes, tookMs, isFailed, isResumed: sent.isResumed });
-      const left = await bytesOnDisk(path.join(this.#drafts, key)).catch(() => 0);
+      await (draft as HeldDirectory | null)?.close();
+      const left = await bytesOnDisk(folders.drafts.at(key)).catch(() => 0);
       this.#flights.delete(key);
       this.#reserved.delete(key);
       if (left > 0) this.#left.set(key, left);
@@ -306,16 +316,22 @@ export class NodeCache {
       known,
       signal,
       sent,
-    }: { readonly known: FoundContent | null; readonly signal: AbortSignal; readonly sent: SentBytes },
+      openDraft,
+    }: {
+      readonly known: FoundContent | null;
+      readonly signal: AbortSignal;
+      readonly sent: SentBytes;
+      readonly openDraft: () => Promise<HeldDirectory>;
+    },
   ): Promise<string> {
-    const dir = this.#entry(key);
+    const { entries, drafts } = this.#held;
     const item = this.#items.get(key);
     if (item !== undefined) {
-      const intact = await intactRecord(dir, item, signal);
+      const intact = await inEntry(this.#held, key, (dir) => intactRecord(dir, item, signal)).catch(unlessGone);
       if (intact === item) return this.#use(key, item);
       if (intact !== null) return this.#use(key, { ...intact, usedAtMs: item.usedAtMs });
       this.#items.delete(key);
-      await removeTree(dir);
+      await entries.remove(key);
     }
     const found = known ?? (await findContent(wanted, signal));
     await this.#makeSpace(key, found.bytes);
@@ -326,14 +342,14 @@ export class NodeCache {
       this.#tell(key, { bytes: (bytes += more), totalBytes: found.bytes });
     };
     onBytes(0);
-    const draft = { dir: path.join(this.#drafts, key), bootId: this.#options.bootId };
-    await sent.open();
+    const draft = { dir: await openDraft(), key, bootId: this.#options.bootId };
+    await sent.open(draft.dir);
     await this.#download(draft, wanted, found, { signal, onBytes, sent });
     await sent.forget();
     const about = { uri, digest, bytes: found.bytes, stagedAtMs: Date.now(), unsynced: this.#options.bootId };
     const record = await sealDraft(draft.dir, about);
-    await removeTree(dir);
-    await rename(draft.dir, dir);
+    await entries.remove(key);
+    await rename(drafts.at(key), entries.at(key));
     const staged = { ...record, usedAtMs: record.stagedAtMs };
     const at = await this.#use(key, staged);
     this.#syncLater(key, staged);
@@ -348,19 +364,19 @@ export class NodeCache {
     this.#synced = this.#synced
       .then(async () => {
         if (!isStillThere()) return;
-        await syncEntry(this.#entry(key), isStillThere);
-        if (isStillThere()) syncPath(this.#entries);
+        await inEntry(this.#held, key, (dir) => syncEntry(dir, isStillThere));
+        if (isStillThere()) syncPath(this.#held.entries.path);
       })
       .catch((error: unknown) => this.#unsaved(key, item, error));
   }
 
   /** The disk refused the bytes, and readers could get others once the memory of the machine drops them: nobody else gets them. */
-  #unsaved(key: string, item: CachedItem, error: unknown): void {
+  async #unsaved(key: string, item: CachedItem, error: unknown): Promise<void> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || this.#items.get(key) !== item) return;
     this.#items.delete(key);
     try {
-      forgetRecord(this.#entry(key));
+      await inEntry(this.#held, key, forgetRecord);
     } catch (cause) {
       process.emitWarning(`${this.#entry(key)} could not be marked as unsaved (${String(cause)}). Remove it.`);
     }
@@ -373,7 +389,7 @@ export class NodeCache {
 
   /** Rejects if the bytes are not those of the version. */
   async #download(
-    draft: { readonly dir: string; readonly bootId: string },
+    draft: { readonly dir: HeldDirectory; readonly key: string; readonly bootId: string },
     { digest, uri, store, turns, parallel }: WantedContent,
     found: FoundContent,
     { signal, onBytes, sent }: DraftWatch,
@@ -389,7 +405,7 @@ export class NodeCache {
         else checkDigest(await digests.digest(signal), { uri, digest });
       } catch (error) {
         // The next attempt must not go on with these bytes.
-        if (!signal.aborted) await removeTree(draft.dir);
+        if (!signal.aborted) await this.#held.drafts.remove(draft.key);
         throw error;
       }
       signal.throwIfAborted();
@@ -404,7 +420,7 @@ export class NodeCache {
     this.#reserved.delete(key);
     this.#items.set(key, item);
     // The time of the directory is that of the last use, also for a later process.
-    await utimes(this.#entry(key), now, now);
+    await inEntry(this.#held, key, (dir) => dir.touch(now));
     return contentOf(this.#entry(key));
   }
 
@@ -417,7 +433,7 @@ export class NodeCache {
       if (this.#bytes() <= capacity) break;
       if (this.#flights.has(draft)) continue;
       this.#left.delete(draft);
-      await this.#discard(path.join(this.#drafts, draft));
+      await this.#discard(this.#held.drafts.at(draft));
     }
     const free = [...this.#items]
       .filter(([each]) => this.#leases.holdersOf(each).length === 0 && !this.#flights.has(each))
@@ -427,7 +443,7 @@ export class NodeCache {
       // Taken while an earlier one was removed.
       if (this.#leases.holdersOf(victim).length > 0 || this.#flights.has(victim)) continue;
       this.#items.delete(victim);
-      await this.#discard(this.#entry(victim));
+      await this.#discard(this.#held.entries.at(victim));
     }
     if (this.#bytes() <= capacity) return;
     throw new OperationalError(
@@ -439,14 +455,15 @@ export class NodeCache {
 
   /** Takes the name away at once, so that nothing uses a folder that is being removed. */
   async #discard(dir: string): Promise<void> {
-    const gone = path.join(this.#drafts, `gone-${randomUUID()}`);
+    const gone = `gone-${randomUUID()}`;
+    const { drafts } = this.#held;
     try {
-      renameSync(dir, gone);
+      renameSync(dir, drafts.at(gone));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
       throw error;
     }
-    await removeTree(gone);
+    await drafts.remove(gone);
   }
 
   /** Bytes of the entries, of the downloads in progress and of those that were cut. */
@@ -459,8 +476,8 @@ export class NodeCache {
   }
 
   async #capacity(): Promise<number> {
-    const { capacity, dir } = this.#options;
-    const { bavail, bsize } = await statfs(dir);
+    const { capacity } = this.#options;
+    const { bavail, bsize } = await statfs(this.#held.dir.path);
     let held = 0;
     for (const { bytes } of this.#items.values()) held += bytes;
     for (const bytes of this.#left.values()) held += bytes;
@@ -469,16 +486,14 @@ export class NodeCache {
     return capacity === undefined ? Math.trunc(possible / 2) : Math.min(capacity, possible);
   }
 
-  get #entries(): string {
-    return path.join(this.#options.dir, "entries");
+  get #held(): CacheFolders {
+    if (this.#folders === null) throw new OperationalError("closing", "The cache is closed.", { retryable: true });
+    return this.#folders;
   }
 
-  get #drafts(): string {
-    return path.join(this.#options.dir, "drafts");
-  }
-
+  /** Its path, as work opens it. */
   #entry(key: string): string {
-    return path.join(this.#entries, key);
+    return path.join(this.#options.dir, "entries", key);
   }
 }
 

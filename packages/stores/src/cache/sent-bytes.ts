@@ -2,13 +2,12 @@
  * Counts the bytes that a store sent for one content, over several transfers: a transfer that was cut continues with its parts, and
  * the parts of a process that was killed were sent without a report. The draft notes how many bytes of its parts are reported.
  */
-import { readFile, rm, writeFile } from "node:fs/promises";
-import path from "node:path";
+import type { HeldDirectory } from "@headroom/platform";
 
 const NOTE = "reported";
 
 export class SentBytes {
-  readonly #note: string;
+  #draft: HeldDirectory | null = null;
   /** Bytes of the draft that earlier transfers have reported. */
   #noted = 0;
   /** Bytes that this transfer has got. */
@@ -16,10 +15,6 @@ export class SentBytes {
   #kept = 0;
   /** Bytes of complete parts, those of earlier transfers included. */
   #complete = 0;
-
-  constructor(draft: string) {
-    this.#note = path.join(draft, NOTE);
-  }
 
   /** `onBytes` of the transfer, which also counts kept bytes. */
   readonly add = (bytes: number): void => void (this.#got += bytes);
@@ -34,20 +29,23 @@ export class SentBytes {
   }
 
   /** Reads how many bytes of the draft are reported. Called before the transfer. */
-  async open(): Promise<void> {
-    const noted = Number(await readFile(this.#note, "utf8").catch(() => "0"));
+  async open(draft: HeldDirectory): Promise<void> {
+    this.#draft = draft;
+    const noted = Number(await draft.read(NOTE).catch(() => "0"));
     this.#noted = Number.isSafeInteger(noted) && noted > 0 ? noted : 0;
   }
 
   /** The bytes that no transfer has reported. They count as reported from now on. */
   async take(): Promise<number> {
     // A draft that is complete or gone needs no note.
-    await writeFile(this.#note, String(this.#complete), { mode: 0o600 }).catch(() => {});
+    await this.#draft?.write(NOTE, String(this.#complete)).catch(() => {});
     return this.#got - Math.min(this.#noted, this.#kept);
   }
 
   /** The content is complete, and keeps no note. */
-  forget(): Promise<void> {
-    return rm(this.#note, { force: true });
+  async forget(): Promise<void> {
+    const draft = this.#draft;
+    this.#draft = null;
+    await draft?.remove(NOTE);
   }
 }

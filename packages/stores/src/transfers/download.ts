@@ -3,18 +3,19 @@
  * noted beside the draft, so that a later process goes on with the rest.
  */
 import { constants } from "node:fs";
-import { appendFile, mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OperationalError } from "@headroom/platform";
+import { holdParent, OperationalError } from "@headroom/platform";
+import type { HeldDirectory } from "@headroom/platform";
 import { unreachableStore } from "../objects/object-store.ts";
 import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
 import type { ArrivingDigests, ArrivingFile } from "./arriving-digests.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import type { FoundContent, FoundFile } from "./found-content.ts";
 
-const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Attempts of one part in a row without a new byte. With the pauses below they take about 12 s. */
 const TRIES_MAX = 6;
 const PAUSE_MS = 200;
@@ -52,25 +53,29 @@ interface Part extends ByteRange {
   readonly mark: string;
 }
 
+const APPEND = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
+
 /** Name of the content within the draft: a file, or a directory. */
 export const CONTENT = "content";
 
-const draftPath = (dir: string, { name }: FoundFile): string =>
-  name === "" ? path.join(dir, CONTENT) : path.join(dir, CONTENT, name);
+const nameInDraft = ({ name }: FoundFile): string => (name === "" ? CONTENT : path.join(CONTENT, name));
 
 /** The files of a draft, for their digests. */
-export const draftFiles = (dir: string, { files }: FoundContent): readonly ArrivingFile[] =>
-  files.map((file) => ({ name: file.name, path: draftPath(dir, file), bytes: file.object.bytes }));
+export const draftFiles = (dir: HeldDirectory, { files }: FoundContent): readonly ArrivingFile[] =>
+  files.map((file) => ({ name: file.name, path: path.join(dir.path, nameInDraft(file)), bytes: file.object.bytes }));
 
-/** `bootId`: after a restart of the machine, noted parts may not be on the disk, so they are read again. */
+/**
+ * `bootId`: after a restart of the machine, noted parts may not be on the disk, so they are read again. The draft is held open, and no
+ * link below it is followed: jobs of the same user may see it.
+ */
 export async function download(
   transfer: Transfer,
   content: FoundContent,
-  draft: { readonly dir: string; readonly bootId: string },
+  draft: { readonly dir: HeldDirectory; readonly bootId: string },
 ): Promise<void> {
   const done = await resume(content, { ...draft, partBytes: transfer.store.partBytes });
   const parts = content.files.flatMap((file, index) => partsOf(file, index, transfer.store.partBytes));
-  const noted = path.join(draft.dir, "parts");
+  const noted = draft.dir.at("parts");
   for (const { from, to, fileNumber, number } of parts.filter(({ mark }) => done.has(mark))) {
     transfer.onKept?.(to - from);
     transfer.onBytes(to - from);
@@ -86,7 +91,7 @@ export async function download(
       } finally {
         await file.close();
       }
-      await appendFile(noted, `${part.mark}\n`, { mode: 0o600 });
+      await appendFile(noted, `${part.mark}\n`, { mode: 0o600, flag: APPEND });
       transfer.onPart?.(part.to - part.from);
     }
   });
@@ -107,19 +112,17 @@ function partsOf(file: FoundFile, index: number, partBytes: number): readonly Pa
 /** The marks of complete parts. The draft begins again if the objects or the boot of the machine differ. */
 async function resume(
   { files }: FoundContent,
-  { dir, bootId, partBytes }: { readonly dir: string; readonly bootId: string; readonly partBytes: number },
+  { dir, bootId, partBytes }: { readonly dir: HeldDirectory; readonly bootId: string; readonly partBytes: number },
 ): Promise<ReadonlySet<string>> {
   const objects = files.map(({ name, object }) => [name, object.bytes, object.tag]);
   const plan = JSON.stringify({ bootId, partBytes, objects });
-  const planFile = path.join(dir, "plan.json");
-  const isSame = (await readFile(planFile, "utf8").catch(() => null)) === plan;
+  const isSame = (await dir.read("plan.json").catch(() => null)) === plan;
   if (!isSame) {
-    await rm(dir, { recursive: true, force: true });
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    await writeFile(planFile, plan, { mode: 0o600 });
+    for (const name of await dir.names()) await dir.remove(name);
+    await dir.write("plan.json", plan);
     return new Set();
   }
-  const text = await readFile(path.join(dir, "parts"), "utf8").catch(() => "");
+  const text = await dir.read("parts").catch(() => "");
   // A kill can leave half a line at the end, which is a part of its own otherwise.
   return new Set(text.split("\n").slice(0, -1));
 }
@@ -200,8 +203,11 @@ const slowStore = (uri: string, rate: number): OperationalError =>
   new OperationalError("storeSlow", `${uri}: the store sends ${Math.round(rate)} bytes/s.`, { retryable: true });
 
 /** Opened for each part: a directory can have more files than a process may open. An earlier process may have written parts. */
-async function openDraft(dir: string, file: FoundFile): Promise<FileHandle> {
-  const target = draftPath(dir, file);
-  await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-  return open(target, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
+async function openDraft(dir: HeldDirectory, file: FoundFile): Promise<FileHandle> {
+  const [folder, name] = await holdParent(dir, nameInDraft(file));
+  try {
+    return await folder.openFile(name, O_WRONLY | O_CREAT);
+  } finally {
+    await folder.close();
+  }
 }

@@ -2,7 +2,7 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { OperationalError } from "@headroom/platform";
+import { HeldDirectory, makeDirectory, OperationalError } from "@headroom/platform";
 import { OciStore } from "../objects/oci-store.ts";
 import { missingObject, PART_BYTES } from "../objects/object-store.ts";
 import { readModelPack } from "../registry/model-pack.ts";
@@ -78,9 +78,11 @@ export async function pullModel(
 /** Returns the digest of the content, whose files have the digests of the manifest. */
 async function downloadCompared(transfer: Transfer, found: FoundContent, dir: string): Promise<string> {
   const thread = new DigestThread();
-  const digests = thread.begin(draftFiles(dir, found), transfer.store.partBytes);
+  makeDirectory(dir, 0o700);
+  const draft = await HeldDirectory.open(dir);
+  const digests = thread.begin(draftFiles(draft, found), transfer.store.partBytes);
   try {
-    await download({ ...transfer, digests }, found, { dir, bootId: BOOT });
+    await download({ ...transfer, digests }, found, { dir: draft, bootId: BOOT });
     try {
       await checkBlobs(digests, found, { uri: transfer.uri, signal: transfer.signal });
     } catch (error) {
@@ -91,6 +93,7 @@ async function downloadCompared(transfer: Transfer, found: FoundContent, dir: st
     return await digests.digest(transfer.signal);
   } finally {
     await thread.close();
+    await draft.close();
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { HeldDirectory } from "@headroom/platform";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
 import { CONTENT, download } from "./download.ts";
@@ -55,7 +56,7 @@ const transfer = (store: SlowStore, turns: FairTurns) => ({
 
 it("counts a request that drips as cut, and ends after a few tries", async () => {
   const store = new SlowStore(10);
-  const target = { dir, bootId: "boot" };
+  const target = { dir: await HeldDirectory.open(dir), bootId: "boot" };
   await expect(download(transfer(store, new FairTurns(1)), content, target)).rejects.toMatchObject({
     code: "storeSlow",
     retryable: true,
@@ -67,7 +68,8 @@ it("passes the turn on to a transfer that waits, and reads on afterwards", async
   const store = new SlowStore(100_000);
   const turns = new FairTurns(1);
   const order: string[] = [];
-  const first = download(transfer(store, turns), content, { dir: path.join(dir, "first"), bootId: "boot" });
+  const held = await HeldDirectory.make(dir, ["first"]);
+  const first = download(transfer(store, turns), content, { dir: held, bootId: "boot" });
   await store.started.promise;
   const other = turns.take({}, new AbortController().signal).then((giveBack) => {
     order.push("other");

@@ -15,6 +15,10 @@ import { RestReader } from "../rest/rest-reader.ts";
 const CONCURRENCY_MAX = 4;
 /** Time in ms for which commands are used after slurmrestd gave no sound answer. */
 const REST_PAUSE_MS = 30_000;
+/** The same after it left out a job that `squeue` lists: its user stays without that right. */
+const REST_BLIND_PAUSE_MS = 600_000;
+/** Age in ms up to which one answer of `squeue` serves all jobs that slurmrestd left out. Less than the pause before a job is submitted again. */
+const RECENT_MS = 5_000;
 
 /** The users of the jobs, by name of the job. */
 export interface JobOwners {
@@ -53,6 +57,7 @@ export class SlurmCommands {
   readonly #onProblem: (message: string) => void;
   #restPausedUntilMs = 0;
   #isRestTold = false;
+  #recent: { readonly askedAtMs: number; readonly text: Promise<string> } | null = null;
 
   constructor(settings: SlurmSettings, owners: JobOwners, onProblem: (message: string) => void) {
     this.#settings = settings;
@@ -97,6 +102,35 @@ export class SlurmCommands {
    */
   async jobsByCommand(prefix: string): Promise<JobList> {
     return readJobList(await this.#ownJobs(), prefix, (uid, name) => this.#owners.owns(uid, name));
+  }
+
+  /**
+   * Whether Slurm has an active job of this name although the newest list did not show it. Then slurmrestd left it out, and is not asked
+   * for a while. Without slurmrestd, `squeue` has told already.
+   */
+  async isOverlooked(jobName: string): Promise<boolean> {
+    if (this.#rest === null) return false;
+    const text = await this.#recentJobs();
+    const { jobs, isComplete } = readJobList(text, jobName, (uid, name) => this.#owners.owns(uid, name));
+    const job = jobs.get(jobName);
+    if (job === undefined || job.phase === "ended") return !isComplete;
+    this.#restPausedUntilMs = performance.now() + REST_BLIND_PAUSE_MS;
+    if (!this.#isRestTold)
+      this.#onProblem(
+        `Slurm is read by its commands: slurmrestd did not list the job ${jobName}, and squeue does. Give the user of slurmrestd the right to see all jobs (PrivateData).`,
+      );
+    this.#isRestTold = true;
+    return true;
+  }
+
+  /** One answer of `squeue` for all attempts that seem to be missing in one poll. */
+  #recentJobs(): Promise<string> {
+    const nowMs = performance.now();
+    if (this.#recent !== null && nowMs - this.#recent.askedAtMs < RECENT_MS) return this.#recent.text;
+    const text = this.#ownJobs();
+    this.#recent = { askedAtMs: nowMs, text };
+    text.catch(() => (this.#recent = null));
+    return text;
   }
 
   #ownJobs(): Promise<string> {

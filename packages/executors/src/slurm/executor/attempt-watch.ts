@@ -51,7 +51,8 @@ export interface WatchSetup {
   readonly giveBackAfterMs: number;
   /** Names of this executor's jobs begin with it. */
   readonly jobPrefix: string;
-  readonly submit: (watched: WatchedJob) => Promise<void>;
+  /** Submits a job of an attempt whose job seems to be missing, unless `squeue` lists one. */
+  readonly submitAgain: (watched: WatchedJob) => Promise<void>;
   /** Nodes of the cluster that take no work, by name, with the reason. */
   readonly outOfService: () => Promise<ReadonlyMap<string, string>>;
   /** Throws if the shared directory is not there. */
@@ -347,7 +348,7 @@ export class AttemptWatch {
       case "wait":
         return;
       case "submit":
-        return this.#setup.submit(watched);
+        return this.#setup.submitAgain(watched);
       case "void": {
         const detail = conclusion.isSupervisor ? conclusion.detail + supervisorLastWords(files) : conclusion.detail;
         if (!voidAttempt(files, detail, conclusion.isSupervisor ? "supervisor" : undefined)) return;

@@ -141,6 +141,15 @@ export class JobLauncher {
     }
   }
 
+  /** Submits a job for an attempt whose job seems to be missing. */
+  async submitAgain(watched: WatchedJob): Promise<void> {
+    const { commands, watch } = this.#setup;
+    if (await commands.isOverlooked(watch.jobName(watched.name))) {
+      watched.goneSinceMs = null;
+      watched.goneCount = 0;
+    } else await this.submit(watched);
+  }
+
   async stop(effect: StopGang): Promise<void> {
     const { store, watch } = this.#setup;
     const files = store.filesOf(effect.attemptId);

@@ -60,8 +60,9 @@ const node = {
 };
 
 /** A launcher whose submissions are kept, and lost by Slurm. */
-function launcher(store: AttemptStore, submitted: (readonly string[])[]): JobLauncher {
+function launcher(store: AttemptStore, submitted: (readonly string[])[], isOverlooked = false): JobLauncher {
   const commands = {
+    isOverlooked: () => Promise.resolve(isOverlooked),
     jobsByCommand: () => Promise.resolve({ jobs: new Map(), isComplete: true }),
     show: () => Promise.resolve("KillWait = 30 sec\n"),
     submit(args: readonly string[]) {
@@ -110,6 +111,21 @@ it.skipIf(userInfo().uid !== 0)("is not what a forged record says", async () => 
   }
   expect(submitted.length).toBe(3);
   for (const args of submitted) expect(args).toContain(`--uid=${NOBODY}`);
+});
+
+it.skipIf(userInfo().uid !== 0)("is not submitted again while squeue lists it", async () => {
+  const store = new AttemptStore(path.join(home, "again"), () => {});
+  for (const isOverlooked of [true, false]) {
+    const submitted: (readonly string[])[] = [];
+    const subject = launcher(store, submitted, isOverlooked);
+    await subject.launch(launch);
+    const before = submitted.length;
+    const watched = watchedAttempt(launch.attemptId, store.filesOf(launch.attemptId), false);
+    Object.assign(watched, { goneSinceMs: 1, goneCount: 3 });
+    await subject.submitAgain(watched);
+    expect(submitted.length - before).toBe(isOverlooked ? 0 : 1);
+    expect(watched.goneCount).toBe(0);
+  }
 });
 
 it.skipIf(userInfo().uid !== 0)("does not let a forged record report for another attempt", async () => {

@@ -1,0 +1,177 @@
+/**
+ * A directory that is held open, and what is in it. In a directory in which others can exchange names, a path leads elsewhere by the next
+ * call; each operation here is on a name in the held directory itself, and follows no link.
+ */
+import {
+  chmod,
+  close,
+  closeSync,
+  constants,
+  fchmod,
+  futimes,
+  open as openNumber,
+  openSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdir, open, readdir, readFile, rmdir, unlink, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+/** open(2): a descriptor of a directory that this user may not read yet. Node does not name it. */
+const O_PATH = 0o10000000;
+/** Through a link, another file would be overwritten, and a pipe would wait for its other end. */
+const OVERWRITE = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
+/** Each level of a removal holds a descriptor. */
+const DEPTH_MAX = 600;
+/** Plain numbers: what is not closed at the end of a process is no error. */
+const openDescriptor = promisify(openNumber);
+const closeDescriptor = promisify(close);
+
+export class HeldDirectory {
+  readonly #descriptor: number;
+  #isClosed = false;
+
+  private constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  /** The path itself may contain links. */
+  static async open(directory: string): Promise<HeldDirectory> {
+    return new HeldDirectory(await openDescriptor(directory, O_RDONLY | O_DIRECTORY));
+  }
+
+  /** Opens `within` below the directory, which is made if it does not exist, and follows no link there. */
+  static async make(directory: string, within: readonly string[], mode = 0o700): Promise<HeldDirectory> {
+    let folder = await HeldDirectory.open(directory);
+    for (const name of within) {
+      try {
+        const next = await folder.child(name, mode);
+        await folder.close();
+        folder = next;
+      } catch (error) {
+        await folder.close();
+        throw error;
+      }
+    }
+    return folder;
+  }
+
+  /** For calls of the file system in this process. */
+  get path(): string {
+    return `/proc/self/fd/${this.#descriptor}`;
+  }
+
+  at(name: string): string {
+    if (name === "" || name === "." || name === ".." || name.includes("/") || name.includes("\0"))
+      throw new Error(`${JSON.stringify(name)} is no name in a directory`);
+    return `${this.path}/${name}`;
+  }
+
+  /** With a mode: it is made if it does not exist. Rejects with `ENOTDIR` or `ELOOP` if it is a link or no directory. */
+  async child(name: string, mode?: number): Promise<HeldDirectory> {
+    const at = this.at(name);
+    if (mode !== undefined) await mkdir(at, { mode }).catch(unlessCode("EEXIST"));
+    return new HeldDirectory(await openDescriptor(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  }
+
+  /** `null`: it is a link or no directory. */
+  async childOrNull(name: string): Promise<HeldDirectory | null> {
+    return this.child(name).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOTDIR" || error.code === "ELOOP") return null;
+      throw error;
+    });
+  }
+
+  /** Rejects if it is no regular file: opening a pipe would wait for its other end. */
+  async openFile(name: string, flags: number, mode = 0o600): Promise<FileHandle> {
+    const file = await open(this.at(name), flags | O_NOFOLLOW | O_NONBLOCK, mode);
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    throw new Error(`${name} is no regular file`);
+  }
+
+  async read(name: string): Promise<string> {
+    return readFile(this.at(name), { encoding: "utf8", flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK });
+  }
+
+  async write(name: string, text: string, { flush = false } = {}): Promise<void> {
+    await writeFile(this.at(name), text, { flag: OVERWRITE, mode: 0o600, flush });
+  }
+
+  names(): Promise<readonly string[]> {
+    return readdir(this.path);
+  }
+
+  chmod(mode: number): Promise<void> {
+    return promisify(fchmod)(this.#descriptor, mode);
+  }
+
+  touch(at: Date): Promise<void> {
+    return promisify(futimes)(this.#descriptor, at, at);
+  }
+
+  /** Removes a file, a link, or a directory with all that is in it, also one that is read-only. A name that does not exist is none. */
+  async remove(name: string, depth = 0): Promise<void> {
+    const at = this.at(name);
+    const folder = await this.#childToEmpty(name);
+    if (folder === undefined) return;
+    if (folder === null) return unlink(at).catch(unlessCode("ENOENT"));
+    try {
+      if (depth >= DEPTH_MAX) throw new Error(`${name} has more than ${DEPTH_MAX} levels of directories. Remove it.`);
+      await folder.chmod(0o700);
+      for (const each of await folder.names()) await folder.remove(each, depth + 1);
+    } finally {
+      await folder.close();
+    }
+    await rmdir(at).catch(unlessCode("ENOENT"));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await closeDescriptor(this.#descriptor);
+  }
+
+  /** `undefined`: it does not exist. `null`: it is no directory. */
+  async #childToEmpty(name: string): Promise<HeldDirectory | null | undefined> {
+    try {
+      return await this.childOrNull(name);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return undefined;
+      if (code !== "EACCES") throw error;
+    }
+    const closed = await openDescriptor(this.at(name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      await promisify(chmod)(`/proc/self/fd/${closed}`, 0o700);
+    } finally {
+      await closeDescriptor(closed);
+    }
+    return this.childOrNull(name);
+  }
+}
+
+/** The directory in which a name of a path is, made if it does not exist, and the last name. */
+export async function holdParent(folder: HeldDirectory, within: string): Promise<[HeldDirectory, string]> {
+  const names = within.split(path.sep);
+  const last = names.pop() ?? "";
+  return [await HeldDirectory.make(folder.path, names), last];
+}
+
+/** Writes a file that only this user can read. Throws `ELOOP` if it is a link. */
+export function writePrivateFile(file: string, text: string): void {
+  const descriptor = openSync(file, OVERWRITE, 0o600);
+  try {
+    writeFileSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const unlessCode =
+  (code: string) =>
+  (error: NodeJS.ErrnoException): void => {
+    if (error.code !== code) throw error;
+  };
