@@ -6,7 +6,7 @@
 import { uniformDraws } from "./spares/uniform-draws.ts";
 
 /** Natural logarithms of the figures relative to their median, in thousandths. Coefficient of variation: 1.7%. */
-export const MEASURED_DEVIATIONS_MILLI: readonly number[] = [
+const MEASURED_DEVIATIONS_MILLI: readonly number[] = [
   0, -6, -12, -12, -18, 12, 6, -18, 6, 6, 12, 0, 29, 0, 6, -6, 18, 0, 12, -12, 24, 18, 29, 24, 24, 12, 0, 0, 0, -18, 0,
   -12, -24, 12, 12, -18, 6, -18, 12, -6, 0, 6, -18, -36, -36, -36, -43, -24, -12, 0,
 ];

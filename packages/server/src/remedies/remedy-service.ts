@@ -10,7 +10,7 @@ import type { Finding, WatchedAttempt } from "@headroom/health";
 import { CONTROL_PLANE_ACTOR } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import { powerDraws } from "@headroom/explain";
-import type { ExecutorId, Proposal } from "@headroom/model";
+import type { AttemptId, ExecutorId, Proposal } from "@headroom/model";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
@@ -54,6 +54,10 @@ export class RemedyService {
   readonly #closing = new AbortController();
   #findings: readonly Finding[] = [];
   readonly #requests = new MeasuredRequests();
+  #measuring: Promise<void> | null = null;
+  /** True: further runs were read since the findings of requests were computed. */
+  #isMeasured = false;
+  #oversized: readonly Finding[] = [];
   readonly #power = new PowerWatch();
   #slow: readonly Finding[] = [];
   #slowLookAtMs = 0;
@@ -79,6 +83,7 @@ export class RemedyService {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#closing.abort();
     await this.#looking;
+    await this.#measuring;
   }
 
   /** The findings of the newest look, each with its proposal. */
@@ -92,7 +97,9 @@ export class RemedyService {
     if (incidents.fold.sequence < this.#firstSequence) return;
     await this.#tried(async () => {
       const attempts = await this.#watched();
-      if (this.#isSlowLookDue()) await this.#tried(() => this.#measure());
+      // Beside the look: an executor that answers late keeps no other finding waiting.
+      if (this.#isSlowLookDue())
+        this.#measuring ??= this.#tried(() => this.#measure()).finally(() => (this.#measuring = null));
       const due = await driver.read((engine) => this.#lookAt(engine, attempts));
       for (const id of due.over) await this.#tried(() => this.#withdraw(id));
       for (const finding of due.fresh) await this.#tried(() => this.#propose(finding));
@@ -105,13 +112,15 @@ export class RemedyService {
   }
 
   /** Reads what further ended runs used. */
-  #measure(): Promise<void> {
+  async #measure(): Promise<void> {
     const { driver, executors, telemetry } = this.#parts;
-    return this.#requests.look({
-      read: (ask) => driver.read(({ state }) => ask(state)),
-      executorOf: (id) => executors.executors.get(id),
-      reportOf: (id) => telemetry.newest.get(id),
-    });
+    const parts = {
+      read: <Answer>(ask: (state: ReadonlyState) => Answer) => driver.read(({ state }) => ask(state)),
+      executorOf: (id: ExecutorId) => executors.executors.get(id),
+      reportOf: (id: AttemptId) => telemetry.newest.get(id),
+    };
+    await this.#requests.look(parts, this.#closing.signal);
+    this.#isMeasured = true;
   }
 
   /** All attempts that can be watched, a portion in each turn of the event loop. */
@@ -134,11 +143,11 @@ export class RemedyService {
     const facts = incidents.fold.incidents();
     if (this.#isSlowLookDue()) {
       this.#slowLookAtMs = atMs;
-      this.#slow = [
-        ...slowFindings(engine, facts, atMs),
-        ...checkpointFindings(engine.state),
-        ...requestFindings(engine.state, this.#requests.runs),
-      ];
+      this.#slow = [...slowFindings(engine, facts, atMs), ...checkpointFindings(engine.state)];
+    }
+    if (this.#isMeasured) {
+      this.#isMeasured = false;
+      this.#oversized = requestFindings(engine.state, this.#requests.runs);
     }
     const stalled = this.#stalls.look(attempts, atMs);
     this.#findings = [
@@ -146,6 +155,7 @@ export class RemedyService {
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
+      ...this.#oversized,
       ...this.#power.look(powerDraws(engine), atMs),
       ...this.#parts.remediations.findings(),
     ];

@@ -19,6 +19,7 @@ const runsOf = (count: number, changes: Partial<MeasuredRun> = {}): readonly Mea
   Array.from({ length: count }, (_, index) => ({
     key: runKey(spec as never),
     workers: 1,
+    requested: spec.gang,
     peakMemoryMib: 9_000 + index * 100,
     coresMilli: 1_500,
     mostBusyAccelerators: 2,
@@ -44,6 +45,8 @@ describe("requests far above what runs used", () => {
     const one = runsOf(1, { peakMemoryMib: 60_000, coresMilli: 20_000, mostBusyAccelerators: 4 });
     expect(requestFindings(stateWith(), [...runsOf(9), ...one])).toEqual([]);
     expect(requestFindings(stateWith({ kind: "serve" }), runsOf(9))).toEqual([]);
+    const small = runsOf(9, { requested: { ...spec.gang, memoryMib: 16_384 } });
+    expect(requestFindings(stateWith(), [...runsOf(4), ...small])).toEqual([]);
   });
 
   it("say nothing about accelerators of which some runs report nothing", () => {
@@ -64,9 +67,10 @@ const usage = { workers: [worker], progressSkippedCount: 0 };
 
 describe("a measured run", () => {
   it("has the memory and the mean cores of its largest worker", () => {
-    expect(measuredRun("k", attempt, usage, undefined)).toEqual({
-      key: "k",
+    expect(measuredRun(spec as never, attempt, usage, undefined)).toEqual({
+      key: runKey(spec as never),
       workers: 1,
+      requested: { accelerators: 4, coresMilli: 32_000, memoryMib: 65_536 },
       peakMemoryMib: 900,
       coresMilli: 1_500,
       mostBusyAccelerators: null,
@@ -74,46 +78,74 @@ describe("a measured run", () => {
   });
 
   it("is none if it was short, or a worker was not measured", () => {
-    expect(measuredRun("k", { ...attempt, endedAtMs: 59_000 }, usage, undefined)).toBeNull();
-    expect(measuredRun("k", attempt, null, undefined)).toBeNull();
-    expect(measuredRun("k", attempt, { ...usage, workers: [] }, undefined)).toBeNull();
-    expect(measuredRun("k", attempt, { ...usage, workers: [{ ...worker, peakRssMib: 0 }] }, undefined)).toBeNull();
+    expect(measuredRun(spec as never, { ...attempt, endedAtMs: 59_000 }, usage, undefined)).toBeNull();
+    expect(measuredRun(spec as never, attempt, { ...usage, workers: [] }, undefined)).toBeNull();
+    expect(
+      measuredRun(spec as never, attempt, { ...usage, workers: [{ ...worker, peakRssMib: 0 }] }, undefined),
+    ).toBeNull();
   });
 
   it("is read once from the executor of its pool, for names with work that has not ended", async () => {
-    const ended = {
-      id: "w1",
-      spec,
-      endedAtMs: 1,
-      endedAttempts: [attempt, { ...attempt, id: "w1.2", outcome: "failed" }],
-    };
-    const state = {
-      workloads: new Map<string, unknown>([
-        ["w1", ended],
-        [
-          "w2",
-          { id: "w2", spec: { ...spec, name: "other" }, endedAtMs: 1, endedAttempts: [{ ...attempt, id: "w2.1" }] },
-        ],
-        ["w9", { id: "w9", spec, endedAtMs: null, endedAttempts: [] }],
-      ]),
-      nodes: new Map([["n1", { id: "n1", pool: "p" }]]),
-      pools: new Map([["p", { name: "p", executor: "local" }]]),
-    } as unknown as ReadonlyState;
-    const asked: string[] = [];
-    const requests = new MeasuredRequests();
-    const parts = {
-      read: async <Answer>(ask: (each: ReadonlyState) => Answer) => ask(state),
-      executorOf: () => ({
-        usage: async (id: string) => {
-          asked.push(id);
-          return usage;
-        },
-      }),
-      reportOf: () => undefined,
-    };
-    await requests.look(parts);
-    await requests.look(parts);
+    const other = { id: "w2", spec: { ...spec, name: "other" }, endedAtMs: 1 };
+    const state = stateOf(
+      { ...first, endedAttempts: [attempt, { ...attempt, id: "w1.2", outcome: "failed" }] },
+      { ...other, endedAttempts: [{ ...attempt, id: "w2.1" }] },
+    );
+    const { requests, asked, look } = looks(state, async () => usage);
+    await look();
+    await look();
     expect(asked).toEqual(["w1.1"]);
     expect(requests.runs).toHaveLength(1);
   });
+
+  it("counts if it is one of the newest 200 of its name", async () => {
+    const attempts = Array.from({ length: 201 }, (_, index) => ({
+      ...attempt,
+      id: `w1.${index}`,
+      endedAtMs: 100_000 + index,
+    }));
+    const { requests, asked, look } = looks(stateOf({ ...first, endedAttempts: attempts }), async () => usage);
+    for (let count = 0; count < 3; count++) await look();
+    expect([asked.length, asked[0], asked.at(-1)]).toEqual([200, "w1.200", "w1.1"]);
+    expect(requests.runs).toHaveLength(200);
+  });
+
+  it("is tried again if it cannot be read now, and does not stop the others", async () => {
+    const attempts = [attempt, { ...attempt, id: "w1.2", endedAtMs: 200_000 }];
+    const { requests, asked, look } = looks(stateOf({ ...first, endedAttempts: attempts }), async (id) => {
+      if (id === "w1.2") throw new Error("EIO");
+      return usage;
+    });
+    for (let count = 0; count < 5; count++) await look();
+    expect(asked).toEqual(["w1.2", "w1.1", "w1.2", "w1.2"]);
+    expect(requests.runs).toHaveLength(1);
+  });
 });
+
+const first = { id: "w1", spec, endedAtMs: 1 };
+const stateOf = (...ended: readonly { readonly id: string }[]): ReadonlyState =>
+  ({
+    workloads: new Map<string, unknown>([
+      ...ended.map((each) => [each.id, each] as const),
+      ["w9", { id: "w9", spec, endedAtMs: null, endedAttempts: [] }],
+    ]),
+    nodes: new Map([["n1", { id: "n1", pool: "p" }]]),
+    pools: new Map([["p", { name: "p", executor: "local" }]]),
+  }) as unknown as ReadonlyState;
+
+/** Looks at `state` with one executor. `asked`: the attempts that it was asked about. */
+function looks(state: ReadonlyState, usageOf: (id: string) => Promise<typeof usage>) {
+  const asked: string[] = [];
+  const requests = new MeasuredRequests();
+  const parts = {
+    read: async <Answer>(ask: (each: ReadonlyState) => Answer) => ask(state),
+    executorOf: () => ({
+      usage: async (id: string) => {
+        asked.push(id);
+        return usageOf(id);
+      },
+    }),
+    reportOf: () => undefined,
+  };
+  return { requests, asked, look: () => requests.look(parts, new AbortController().signal) };
+}

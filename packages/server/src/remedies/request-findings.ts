@@ -1,6 +1,6 @@
 /**
  * Work whose earlier runs used far less memory, cores or accelerators than it requests. Runs count if they are alike (same team and
- * name, same number of workers), succeeded, and were measured to their end in every worker.
+ * name, same number of workers, a request of similar size), succeeded, and were measured to their end in every worker.
  */
 import type { ReadonlyState } from "@headroom/engine";
 import { ground, shortReason } from "@headroom/health";
@@ -8,10 +8,14 @@ import type { Finding } from "@headroom/health";
 import type { ProposalGround, Workload, WorkloadSpec } from "@headroom/model";
 import { coresText, memoryText, plural } from "@headroom/views";
 
+type Requested = Pick<WorkloadSpec["gang"], "memoryMib" | "coresMilli" | "accelerators">;
+
 /** Use of one run. Amounts are those of its largest worker. */
 export interface MeasuredRun {
   readonly key: string;
   readonly workers: number;
+  /** For each worker. */
+  readonly requested: Requested;
   readonly peakMemoryMib: number;
   /** Cores in use on average over the run, in thousandths. */
   readonly coresMilli: number;
@@ -20,7 +24,7 @@ export interface MeasuredRun {
 }
 
 /** With fewer runs, chance decides about the largest one. */
-export const RUNS_MIN = 5;
+const RUNS_MIN = 5;
 const FINDINGS_MAX = 50;
 const QUANTILE = 0.99;
 /** Room above the measured peak of memory. */
@@ -50,7 +54,7 @@ export function requestFindings({ workloads }: ReadonlyState, runs: Iterable<Mea
 
 function findingOf({ id, spec, submittedAtMs }: Workload, all: readonly MeasuredRun[]): Finding | null {
   const { gang, name, team } = spec;
-  const runs = all.filter(({ workers }) => workers === gang.workers);
+  const runs = all.filter(({ workers, requested }) => workers === gang.workers && isSimilar(requested, gang));
   if (gang.taskGroups !== undefined || spec.kind === "serve" || runs.length < RUNS_MIN) return null;
   const parts = [memoryAdvice(spec, runs), coresAdvice(spec, runs), acceleratorAdvice(spec, runs)].filter(
     (part) => part !== null,
@@ -70,6 +74,12 @@ function findingOf({ id, spec, submittedAtMs }: Workload, all: readonly Measured
     ground: [...parts.flatMap((part) => part.ground), ground("measured runs", runs.length)],
   };
 }
+
+/** Whether no amount is more than FACTOR times the other one: work of another size may share the name. */
+const isSimilar = (one: Requested, other: Requested): boolean =>
+  (["memoryMib", "coresMilli", "accelerators"] as const).every(
+    (amount) => one[amount] <= FACTOR * other[amount] && other[amount] <= FACTOR * one[amount],
+  );
 
 interface Part {
   readonly text: string;
