@@ -1,6 +1,7 @@
 /** OTLP metrics in JSON: names in lowerCamelCase, integers of 64 bits as text or numbers. Unknown fields are ignored. */
 import { z } from "zod";
-import { OtlpLimits } from "./otlp-series.ts";
+import { refuseLargeJson } from "./json-structure.ts";
+import { OtlpLabels } from "./otlp-series.ts";
 import type { OtlpSeries, Point } from "./otlp-series.ts";
 
 const integer = z.union([z.number(), z.string().regex(/^-?\d{1,20}$/)]);
@@ -50,12 +51,16 @@ const request = z.object({
     .default([]),
 });
 
+/** A point of a collector with five attributes has 30 values, so these are more than 30,000 points. */
+const VALUES_MAX = 1_000_000;
+const DEPTH_MAX = 64;
 const NO_RECORDED_VALUE = 1;
 const isCumulative = (temporality: string | number): boolean =>
   temporality === 2 || temporality === "AGGREGATION_TEMPORALITY_CUMULATIVE";
 
-/** Throws if the body is no request. */
+/** Throws if the body is no request, or has too many values, which are counted before they are built. */
 export function readOtlpJson(text: string, into: OtlpSeries): void {
+  refuseLargeJson(text, VALUES_MAX, DEPTH_MAX);
   const { resourceMetrics } = request.parse(JSON.parse(text));
   for (const { resource, scopeMetrics } of resourceMetrics) {
     into.setResource(labelsOf(resource?.attributes ?? [], into));
@@ -96,12 +101,12 @@ function pointOf(
   };
 }
 
-function labelsOf(list: z.output<typeof attributes>, into: OtlpSeries): Record<string, string> {
-  const labels: Record<string, string> = {};
+function labelsOf(list: z.output<typeof attributes>, into: OtlpSeries): OtlpLabels {
+  const labels = new OtlpLabels();
   for (const { key, value } of list) {
     into.count();
     const text = value?.stringValue ?? value?.boolValue ?? value?.intValue ?? value?.doubleValue;
-    if (text !== undefined) OtlpLimits.setLabel(labels, key, String(text));
+    if (text !== undefined) labels.set(key, String(text));
   }
   return labels;
 }

@@ -1,10 +1,11 @@
 import { PbfWriter } from "pbf";
 import { describe, expect, it } from "vitest";
-import { readOtlpMetrics } from "./otlp-metrics.ts";
+import { readOtlpMetrics as readWithLabel } from "./otlp-metrics.ts";
 
 const AT_NANO = "1764460000123000000";
 const AT_MS = 1_764_460_000_123;
 
+const readOtlpMetrics = (body: Uint8Array | string) => readWithLabel(body, "host_name");
 const attribute = (key: string, value: object) => ({ key, value });
 const request = (metrics: readonly object[]) => ({
   resourceMetrics: [
@@ -184,5 +185,29 @@ describe("OTLP metrics", () => {
     const named = { timeUnixNano: AT_NANO, asInt: 1, attributes: [attribute("__name__", { stringValue: "other" })] };
     const read = readOtlpMetrics(json(request([{ name: "g", gauge: { dataPoints: [named] } }])));
     expect(read?.series[0]?.labels["__name__"]).toBe("g");
+  });
+
+  it("are counted before they are built, in JSON and in protobuf", () => {
+    const half = "{},".repeat(500_001);
+    expect(readOtlpMetrics(`{"resourceMetrics":[${half}{}]}`)).toBeNull();
+    expect(readOtlpMetrics(`{"resourceMetrics":[${"{},".repeat(9)}{"text":"${half}\\""}]}`)).not.toBeNull();
+    expect(readOtlpMetrics(`{"x":${"[".repeat(65)}${"]".repeat(65)}}`)).toBeNull();
+    const resources = (count: number) => new Uint8Array(new Uint16Array(count).fill(0x0a).buffer);
+    expect(readOtlpMetrics(resources(9))).not.toBeNull();
+    expect(readOtlpMetrics(resources(1_000_001))).toBeNull();
+  });
+
+  it("have the node, job and instance of their resource alone", () => {
+    const metric = (...attributes: readonly object[]) => ({
+      name: "g",
+      gauge: { dataPoints: [{ timeUnixNano: AT_NANO, asInt: 1, attributes }] },
+    });
+    const text = (key: string, stringValue: string) => attribute(key, { stringValue });
+    const foreign = metric(text("host.name", "other"), text("instance", "other"), text("job", "other"));
+    expect(readOtlpMetrics(json(request([foreign])))?.series[0]?.labels).toEqual({ ...resource, __name__: "g" });
+    const bare = { resourceMetrics: [{ scopeMetrics: [{ metrics: [foreign] }] }] };
+    expect(readOtlpMetrics(json(bare))?.series[0]?.labels).toEqual({ __name__: "g" });
+    const twice = metric(text("a.b", "1"), text("a-b", "2"));
+    expect(readOtlpMetrics(json(request([twice])))).toEqual({ series: [], rejectedCount: 1 });
   });
 });

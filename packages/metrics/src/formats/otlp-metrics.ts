@@ -5,14 +5,17 @@
  */
 import { PbfReader, PbfWriter } from "pbf";
 import { readOtlpJson } from "./otlp-json.ts";
-import { OtlpLimits, OtlpSeries } from "./otlp-series.ts";
+import { OtlpLabels, OtlpSeries } from "./otlp-series.ts";
 import type { OtlpMetrics, Point } from "./otlp-series.ts";
 
 export type { OtlpMetrics } from "./otlp-series.ts";
 
-/** Text is JSON, bytes are protobuf. `null`: the body is damaged or larger than the bounds. */
-export function readOtlpMetrics(body: Uint8Array | string): OtlpMetrics | null {
-  const series = new OtlpSeries();
+/**
+ * Text is JSON, bytes are protobuf. `null`: the body is damaged or larger than the bounds. `nodeLabel`: the label that names the node, which
+ * only a resource can set.
+ */
+export function readOtlpMetrics(body: Uint8Array | string, nodeLabel: string): OtlpMetrics | null {
+  const series = new OtlpSeries(nodeLabel);
   try {
     if (typeof body === "string") readOtlpJson(body, series);
     else {
@@ -33,16 +36,19 @@ function refuseCut({ pos, length }: PbfReader): void {
 
 function readResource(reader: PbfReader, into: OtlpSeries): void {
   // The attributes may come after the metrics, so the resource is read first.
+  into.count();
   const content = reader.readBytes();
   refuseCut(reader);
-  const resource: Record<string, string> = {};
+  const resource = new OtlpLabels();
   new PbfReader(content).readFields((tag, _, inner) => {
     if (tag === 1)
       inner.readMessage((field, labels, each) => void (field === 1 && readAttribute(each, labels, into)), resource);
   }, null);
   into.setResource(resource);
   new PbfReader(content).readFields((tag, _, inner) => {
-    if (tag === 2) inner.readMessage((field, __, each) => void (field === 2 && readMetric(each, into)), null);
+    if (tag !== 2) return;
+    into.count();
+    inner.readMessage((field, __, each) => void (field === 2 && readMetric(each, into)), null);
   }, null);
 }
 
@@ -59,6 +65,7 @@ interface PointList {
 }
 
 function readMetric(reader: PbfReader, into: OtlpSeries): void {
+  into.count();
   let name = "";
   const lists: (PointList & { readonly kind: number })[] = [];
   reader.readMessage((tag, _, inner) => {
@@ -72,6 +79,7 @@ function readMetric(reader: PbfReader, into: OtlpSeries): void {
 }
 
 function readPoints(reader: PbfReader, into: OtlpSeries, isOther: boolean): PointList {
+  into.count();
   const list: PointList = { points: [], temporality: 0, isMonotonic: false };
   reader.readMessage((tag, _, inner) => {
     if (tag === 1) {
@@ -84,11 +92,11 @@ function readPoints(reader: PbfReader, into: OtlpSeries, isOther: boolean): Poin
   return list;
 }
 
-const NO_POINT: Point = { labels: {}, atMs: 0, value: Number.NaN, isRecorded: false };
+const NO_POINT: Point = { labels: new OtlpLabels(), atMs: 0, value: Number.NaN, isRecorded: false };
 const NO_RECORDED_VALUE = 1;
 
 function readPoint(reader: PbfReader, into: OtlpSeries): Point {
-  const labels: Record<string, string> = {};
+  const labels = new OtlpLabels();
   let [atMs, value, flags] = [0, Number.NaN, 0];
   reader.readMessage((tag, _, inner) => {
     if (tag === 3) atMs = fixed64(inner, false) / 1_000_000;
@@ -108,7 +116,7 @@ function fixed64(reader: PbfReader, isSigned: boolean): number {
 }
 
 /** Attributes of text, booleans and numbers. Lists and maps are left out. */
-function readAttribute(reader: PbfReader, labels: Record<string, string>, into: OtlpSeries): void {
+function readAttribute(reader: PbfReader, labels: OtlpLabels, into: OtlpSeries): void {
   into.count();
   let key = "";
   let text: string | null = null;
@@ -122,7 +130,7 @@ function readAttribute(reader: PbfReader, labels: Record<string, string>, into: 
         else if (field === 4) text = String(value.readDouble());
       }, null);
   }, null);
-  if (text !== null) OtlpLimits.setLabel(labels, key, text);
+  if (text !== null) labels.set(key, text);
 }
 
 /** An `ExportMetricsServiceResponse`, with the partial success if points were rejected. */

@@ -3,21 +3,18 @@
  * gzip. The source that takes remote writes takes them. It has a body of its own form, so it is no operation of the table.
  * https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
 import { otlpMetricsAnswer } from "@headroom/metrics";
 import { refuse } from "@headroom/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { OtlpBody } from "../metric-sources/otlp-body.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { sendProblem } from "./failures.ts";
 
 /** Name of the operation under which the requests are counted. */
 export const OTLP_METRICS_OPERATION = "otlpMetrics";
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
-const CONTENT_BYTES_MAX = 32 * 1024 * 1024;
 const PROTOBUF = "application/x-protobuf";
 const JSON_TYPE = "application/json";
-const unzipped = promisify(gunzip);
 
 export function addOtlpMetricsRoute(app: FastifyInstance, { metricSourceService, log }: ControlPlane): void {
   // The parsers of bodies hold for this route alone.
@@ -34,15 +31,17 @@ export function addOtlpMetricsRoute(app: FastifyInstance, { metricSourceService,
       async (request, reply) => {
         try {
           const isJson = (request.headers["content-type"] ?? "").startsWith(JSON_TYPE);
-          const content = await contentOf(request);
-          const outcome = await metricSourceService.writeOtlp(isJson ? content.toString("utf8") : content);
+          const outcome = await metricSourceService.writeOtlp(bodyOf(request, isJson));
           if (outcome === "noSource")
             throw refuse(
               "unknownMetricSource",
               "No metric source takes what is written. Declare one: headroom metric-source add remote-write NAME",
             );
           if (outcome === "damaged")
-            throw refuse("invalidRequest", "The body is no export request of OTLP metrics, or it is too large.");
+            throw refuse(
+              "invalidRequest",
+              "The body is no export request of OTLP metrics, no gzip, or too large: at most 32 MiB and 1,000,000 values.",
+            );
           return await answer(reply, isJson, outcome.rejectedCount ?? 0);
         } catch (error) {
           sendProblem(request, reply, error, log);
@@ -53,20 +52,17 @@ export function addOtlpMetricsRoute(app: FastifyInstance, { metricSourceService,
   });
 }
 
-async function contentOf({ body, headers }: FastifyRequest): Promise<Buffer> {
+function bodyOf({ body, headers }: FastifyRequest, isJson: boolean): OtlpBody {
   if (!Buffer.isBuffer(body))
     throw refuse("invalidRequest", `Send an export request of OTLP metrics: ${PROTOBUF} or ${JSON_TYPE}.`);
   const encoding = headers["content-encoding"] ?? "identity";
-  if (encoding === "identity") return body;
-  if (encoding !== "gzip") throw refuse("invalidRequest", "Send the body as it is, or compressed with gzip.");
-  try {
-    return await unzipped(body, { maxOutputLength: CONTENT_BYTES_MAX });
-  } catch {
-    throw refuse("invalidRequest", `The body is no gzip, or has more than ${CONTENT_BYTES_MAX} bytes.`);
-  }
+  if (encoding !== "identity" && encoding !== "gzip")
+    throw refuse("invalidRequest", "Send the body as it is, or compressed with gzip.");
+  return { bytes: body, isJson, isGzip: encoding === "gzip" };
 }
 
-const REJECTED = "histograms, summaries, delta sums and points without a value are not taken";
+const REJECTED =
+  "histograms, summaries, delta sums, points without a value, and attributes whose labels are the same are not taken";
 
 /** An `ExportMetricsServiceResponse`, with the partial success if points were rejected. */
 function answer(reply: FastifyReply, isJson: boolean, rejectedCount: number): FastifyReply {

@@ -13,6 +13,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import { readSecret } from "../executors/secret-references.ts";
 import type { SourceStates, Telemetry } from "../telemetry/telemetry.ts";
+import type { OtlpBody } from "./otlp-body.ts";
 import type { RemoteWriteTarget } from "./remote-writer.ts";
 import { targetCountKey } from "./target-messages.ts";
 import type { PlannedEndpoint, ReadSource } from "./target-messages.ts";
@@ -90,8 +91,8 @@ export class MetricSourceService {
     return this.#options.telemetry.write({ kind: "write", body });
   }
 
-  /** Takes an export request of OTLP metrics: text is JSON, bytes are protobuf. */
-  writeOtlp(body: Uint8Array | string): ReturnType<Telemetry["write"]> {
+  /** Takes an export request of OTLP metrics. */
+  writeOtlp(body: OtlpBody): ReturnType<Telemetry["write"]> {
     return this.#options.telemetry.write({ kind: "writeOtlp", body });
   }
 

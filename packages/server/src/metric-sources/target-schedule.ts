@@ -16,6 +16,8 @@ import { acceleratorIndexOf } from "@headroom/views";
 import type { SubjectSample } from "@headroom/views";
 import { FollowedValues } from "./followed-values.ts";
 import type { KnownSubjects } from "./query-samples.ts";
+import { otlpContent } from "./otlp-body.ts";
+import type { OtlpBody } from "./otlp-body.ts";
 import { AddressReader } from "./read-address.ts";
 import { targetCountKey } from "./target-messages.ts";
 import type { FollowedValue, ReadSource, TargetCounts, TargetPlan, TargetState } from "./target-messages.ts";
@@ -53,7 +55,7 @@ export class TargetSchedule {
   units: Readonly<Record<string, string>> = {};
   /** Newest readings of accelerators that the control plane did not take yet, by node. */
   #readings = new Map<string, NodeReadings>();
-  #written: { readonly source: string; readonly readings: WrittenReadings } | null = null;
+  #written: { readonly source: string; readonly label: string; readonly readings: WrittenReadings } | null = null;
   /** Endpoints of which a replica was read since the last look. */
   readonly #changedEndpoints = new Set<string>();
 
@@ -131,9 +133,10 @@ export class TargetSchedule {
   }
 
   /** Takes an export request of OTLP metrics. */
-  writeOtlp(body: Uint8Array | string): WriteOutcome | "damaged" | "noSource" {
+  writeOtlp(body: OtlpBody): WriteOutcome | "damaged" | "noSource" {
     if (this.#written === null) return "noSource";
-    const read = readOtlpMetrics(body);
+    const content = otlpContent(body);
+    const read = content === null ? null : readOtlpMetrics(content, this.#written.label);
     if (read === null) return "damaged";
     const { series, rejectedCount } = read;
     return { ...this.#written.readings.add(series, this.#known.nodes, this.#options.nowMs()), rejectedCount };
@@ -184,7 +187,8 @@ export class TargetSchedule {
     else {
       const text = JSON.stringify(source.declaration);
       if (this.#written?.source === text) return;
-      this.#written = { source: text, readings: new WrittenReadings(indexOf(source), source.declaration.label) };
+      const { label } = source.declaration;
+      this.#written = { source: text, label, readings: new WrittenReadings(indexOf(source), label) };
     }
   }
 

@@ -1,6 +1,7 @@
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
 import type { NodeReadings } from "@headroom/protocol";
+import type { OtlpBody } from "../metric-sources/otlp-body.ts";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
 import type { WriteOutcome } from "../metric-sources/written-readings.ts";
 import type { FollowedValue, TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
@@ -56,7 +57,7 @@ export type TelemetryRequest =
   | { readonly kind: "targetCounts" }
   /** The body of a remote write. */
   | { readonly kind: "write"; readonly body: Uint8Array }
-  | { readonly kind: "writeOtlp"; readonly body: Uint8Array | string }
+  | { readonly kind: "writeOtlp"; readonly body: OtlpBody }
   /** Where metrics and series are written to from now on. */
   | { readonly kind: "export"; readonly target: RemoteWriteTarget }
   /** The text of `/metrics`, which is written to the receiver. */

@@ -42,6 +42,8 @@ const WAITING_MAX = 100_000;
 /** Maximum number of reports in one message: copying them takes a few milliseconds of the event loop. */
 const SENT_AT_ONCE = 2_000;
 const RESTARTS_MAX = 10;
+/** Heap of the thread in MiB: twice that of the largest body of OTLP, beside the series that wait for the store. */
+const HEAP_MIB_MAX = 2_048;
 const NEWEST_AT_ONCE = 500;
 /** Maximum number of remote writes that wait for the thread. Prometheus sends again what was refused for overload. */
 const WRITES_MAX = 64;
@@ -251,7 +253,8 @@ export class Telemetry implements TelemetrySink {
   #start(): StoreThread {
     const { file, rules, isExpected } = this.#options;
     const data: TelemetryThreadData = { file, rules, isExpected };
-    return new ThreadCalls<TelemetryRequest, TelemetryAnswer>(new URL("./telemetry-thread.ts", import.meta.url), data);
+    const thread = new URL("./telemetry-thread.ts", import.meta.url);
+    return new ThreadCalls<TelemetryRequest, TelemetryAnswer>(thread, data, HEAP_MIB_MAX);
   }
 }
 
