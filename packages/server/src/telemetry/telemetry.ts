@@ -42,7 +42,7 @@ const WAITING_MAX = 100_000;
 /** Maximum number of reports in one message: copying them takes a few milliseconds of the event loop. */
 const SENT_AT_ONCE = 2_000;
 const RESTARTS_MAX = 10;
-/** Heap of the thread in MiB: twice that of the largest body of OTLP, beside the series that wait for the store. */
+/** Heap of the thread in MiB. The largest body of OTLP takes less than 400. */
 const HEAP_MIB_MAX = 2_048;
 const NEWEST_AT_ONCE = 500;
 /** Maximum number of remote writes that wait for the thread. Prometheus sends again what was refused for overload. */
