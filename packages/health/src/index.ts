@@ -13,7 +13,7 @@ export { factDeviations, slowerPercent, waveSize, wavesOf, type FactDeviation, t
 export { bottleneckOf, type Bottleneck, type RunMeasurements } from "./peers/bottleneck.ts";
 export { StragglerWatch, type RankStepTime, type Straggler, type Stragglers } from "./peers/straggler-watch.ts";
 export { SlowNodes, type SlowNode, type StepTime } from "./peers/slow-nodes.ts";
-export { domainOfKey } from "./incidents/domains.ts";
+export { domainKey, domainOfKey } from "./incidents/domains.ts";
 export type { Failure, HitAttempt, IncidentRecord } from "./incidents/failure.ts";
 export { IncidentFold, type IncidentFacts } from "./incidents/incident-fold.ts";
 export { plantedNode, plantedTrial } from "./incidents/planted-incidents.ts";

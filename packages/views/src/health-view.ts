@@ -1,9 +1,10 @@
 /** The health of the fleet in one answer: nodes by phase, incidents, faults, and the blast radius of each failure domain. */
 import type { Engine } from "@headroom/engine";
-import { domainOfKey } from "@headroom/health";
+import { domainKey, domainOfKey } from "@headroom/health";
 import type { IncidentFold } from "@headroom/health";
+import { siteName } from "@headroom/model";
 import type { Node, NodeId } from "@headroom/model";
-import type { HealthSummary } from "@headroom/protocol";
+import type { Fleet, HealthSummary } from "@headroom/protocol";
 import { capsView } from "./fleet-view.ts";
 import { nodeMap } from "./health-map.ts";
 import { phaseOf } from "./incident-view.ts";
@@ -114,8 +115,8 @@ function domainsOf(engine: Engine, { topology }: IncidentFold): HealthSummary["d
   const workloadsOn = new Map<NodeId, Set<string>>();
   for (const { workloadId, workers } of engine.state.attempts.values())
     for (const { node } of workers) workloadsOn.set(node, (workloadsOn.get(node) ?? new Set()).add(workloadId));
-  // The fullest domains come first, so the first of a name has the tightest cap.
-  const caps = Map.groupBy(capsView(engine), ({ level, path }) => JSON.stringify([level, path.slice(1)]));
+  // The fullest domains come first, so the first of a key has the tightest cap.
+  const caps = Map.groupBy(capsView(engine), (cap) => keyOfCapped(engine, cap));
   return [...domains]
     .filter(([, { nodes }]) => nodes.length > 1)
     .toSorted(([left, one], [right, other]) => other.accelerators - one.accelerators || (left < right ? -1 : 1))
@@ -123,9 +124,15 @@ function domainsOf(engine: Engine, { topology }: IncidentFold): HealthSummary["d
     .map(([key, { nodes, lost, accelerators }]) => {
       const { level, path } = domainOfKey(key);
       const workloads = new Set(nodes.flatMap((id) => [...(workloadsOn.get(id) ?? [])])).size;
-      const isLabel = [...engine.state.sites.values()].every(({ fabricLevels }) => !fabricLevels.includes(level));
-      const [cap] = caps.get(JSON.stringify([level, isLabel ? path : path.slice(1)])) ?? [];
+      const [cap] = caps.get(key) ?? [];
       const power = cap === undefined ? {} : { power: { capWatts: cap.capWatts, drawWatts: cap.drawWatts } };
       return { domain: { level, path: [...path] }, nodes: nodes.length, lost, accelerators, workloads, ...power };
     });
+}
+
+/** The path of a cap begins with its site. The value of a label is one domain in all sites. */
+function keyOfCapped({ state }: Engine, { level, path }: NonNullable<Fleet["caps"]>[number]): string {
+  const [site] = path;
+  const isFabric = state.sites.get(siteName(site ?? ""))?.fabricLevels.includes(level) === true;
+  return domainKey({ level, path: isFabric || level === "site" ? path : path.slice(1), isFabric });
 }

@@ -123,7 +123,9 @@ describe("a measured run", () => {
 });
 
 const first = { id: "w1", spec, endedAtMs: 1 };
-const stateOf = (...ended: readonly { readonly id: string }[]): ReadonlyState =>
+const stateOf = (
+  ...ended: readonly { readonly id: string; readonly endedAttempts: readonly object[] }[]
+): ReadonlyState =>
   ({
     workloads: new Map<string, unknown>([
       ...ended.map((each) => [each.id, each] as const),
