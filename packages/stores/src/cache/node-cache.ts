@@ -208,10 +208,10 @@ export class NodeCache {
 
   async #readEntries(): Promise<void> {
     const folders = (this.#folders = await holdFolders(this.#options.dir, this.#options.trusted));
-    const { entries, leases } = folders;
+    const { entries } = folders;
     this.#unlock();
     this.#unlock = lockCache(folders, this.#options.dir);
-    this.#leases.open(leases);
+    this.#leases.open(folders.leases);
     for (const [name, bytes] of await readDrafts(folders)) this.#left.set(name, bytes);
     for (const key of await entries.names()) {
       if (!KEY.test(key)) continue;
@@ -476,14 +476,13 @@ export class NodeCache {
   }
 
   async #capacity(): Promise<number> {
-    const { capacity } = this.#options;
     const { bavail, bsize } = await statfs(this.#held.dir.path);
     let held = 0;
     for (const { bytes } of this.#items.values()) held += bytes;
     for (const bytes of this.#left.values()) held += bytes;
     for (const { staged } of this.#flights.values()) held += staged.bytes;
     const possible = Math.max(0, held + bavail * bsize - SPARE_BYTES);
-    return capacity === undefined ? Math.trunc(possible / 2) : Math.min(capacity, possible);
+    return Math.min(this.#options.capacity ?? Math.trunc(possible / 2), possible);
   }
 
   get #held(): CacheFolders {
