@@ -74,8 +74,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   start(): void {
-    const { caller } = this.request;
-    const { forbidden } = this.#routes;
+    const [{ caller }, { forbidden }] = [this.request, this.#routes];
     if (forbidden !== undefined) this.#refuse(forbidden);
     else if (!caller.hasLimits) this.#dispatch();
     else reserve(this.#runtime.limits, caller.limits, needOf(this.request), (outcome) => this.#admitted(outcome));
@@ -274,12 +273,11 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   attemptEnd(attempt: Attempt): void {
-    const nowMs = this.#runtime.now();
-    const { head } = attempt;
+    const [nowMs, { head }] = [this.#runtime.now(), attempt];
     if (head === undefined || this.#phase === "ending") return;
     this.#drop(attempt);
     const rest = this.#tap?.rest();
-    const isCut = this.#tap !== undefined && this.#target.isCut?.(rest) === true;
+    const isCut = this.#tap !== undefined && this.#target.isCut?.(rest, this.#hasBegun) === true;
     attempt.conclude(head.status >= 500 || isCut ? "failed" : "completed", nowMs);
     if (isCut) return this.#breakStream(attempt, { kind: "truncated", detail: "its stream has no end" });
     if (this.#tap !== undefined) {
@@ -326,8 +324,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     tap: SseTap,
     data: { payload: readonly Buffer[]; raw: Buffer | undefined; nowMs: number },
   ): void {
-    const outputBefore = tap.outputCount;
-    const { payload } = data;
+    const [{ payload }, outputBefore] = [data, tap.outputCount];
     for (const [index, part] of payload.entries()) {
       const kept = tap.feed(part);
       if (kept === undefined) continue;
@@ -371,10 +368,13 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   /** Sends the last event after the usage is recorded; the end of the body may come later or never. */
   #endStream(attempt: Attempt, last: Buffer): void {
+    const bytes = this.#progress.rewrite(last);
+    if (this.#target.isCut?.(bytes, this.#hasBegun))
+      return this.#breakStream(attempt, { kind: "malformed", detail: "it is not whole" });
     this.#drop(attempt);
     attempt.lastEventCame(this.#runtime.now());
     this.#end("completed", 200, () => {
-      this.#forward(attempt, this.#progress.rewrite(last), undefined);
+      this.#forward(attempt, bytes, undefined);
       this.#target.end();
     });
   }
@@ -394,6 +394,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const nowMs = this.#runtime.now();
     attempt.cancel(nowMs);
     this.#tap?.rest();
+    if (this.request.isBatch && this.#tap?.isOver) this.#progress.release();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
     if (this.#beginsAgain(attempt)) return;
     const { pool, replica } = attempt;
@@ -444,10 +445,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   #resetResponse(): void {
     this.#tap = this.#committed = undefined;
-    this.#hasBegun = false;
     this.#progress.clear();
     this.#buffered.clear();
-    [this.#firstByteAtMs, this.#phase] = [0, "waiting"];
+    [this.#hasBegun, this.#firstByteAtMs, this.#phase] = [false, 0, "waiting"];
   }
 
   /** Drops body and events of a stream that will not be continued on another replica. */

@@ -14,7 +14,7 @@ function joined(chunks: readonly object[]): {
     if (at === 0) target.begin(200, "", event);
     else target.write(event);
   }
-  const isCut = target.isCut(undefined);
+  const isCut = target.isCut(undefined, true);
   target.end();
   return { status: collected?.status ?? 0, body: JSON.parse(collected?.body.toString() ?? ""), isCut };
 }

@@ -34,10 +34,10 @@ export class JoinedTarget implements ResponseTarget {
     return true;
   }
 
-  isCut(rest: Buffer | undefined): boolean {
-    return (
-      joined(Buffer.concat(rest === undefined ? this.#parts : [...this.#parts, rest]).toString("utf8")).status !== 200
-    );
+  isCut(rest: Buffer | undefined, hasBegun: boolean): boolean {
+    // Parts from before the answer began again are of another stream.
+    const parts = hasBegun ? this.#parts : [];
+    return joined(Buffer.concat(rest === undefined ? parts : [...parts, rest]).toString("utf8")).status !== 200;
   }
 
   end(): void {

@@ -63,6 +63,11 @@ export class SseTap {
     return this.#usage;
   }
 
+  /** Whether the stream states its end or an error, after which it cannot go on. */
+  get isOver(): boolean {
+    return this.isDone || this.hasError;
+  }
+
   /** Bytes of an event whose end is still missing. */
   get heldBytes(): number {
     return this.#heldBytes;

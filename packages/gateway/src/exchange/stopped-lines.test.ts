@@ -97,6 +97,21 @@ describe("a line of a batch", () => {
     expect(billed(gateway)).toMatchObject([{ outcome: "completed", promptTokens: 2, completionTokens: 9 }]);
   });
 
+  it("begins again at another replica when its stream states an error", async () => {
+    const own = [await upstream({}), await upstream({})];
+    // Whichever is asked first fails.
+    let options: MockOptions = { tokens: 9, errorAfter: 3 };
+    const set = (next: MockOptions): void => void (options = next);
+    for (const mock of own) Object.defineProperty(mock, "options", { get: () => options, set });
+    const gateway = await start(own, "concurrency: 4");
+    const id = await batchOfLines(gateway, "little", [{}]);
+    await ended(gateway, id);
+    expect(await answersOf(gateway, "little", id)).toMatchObject([{ choices: [{ message: { content: textOf(9) } }] }]);
+    expect(own.map(({ requestCount }) => requestCount)).toEqual([1, 1]);
+    await until(() => billed(gateway).length > 0);
+    expect(billed(gateway)).toMatchObject([{ outcome: "completed", promptTokens: 2, completionTokens: 9 }]);
+  });
+
   it("fails and is not billed when every stream of it ends without a reason for its end", async () => {
     const own = [await upstream({}), await upstream({}), await upstream({})];
     const set = (): void => undefined;

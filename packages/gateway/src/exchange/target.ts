@@ -19,8 +19,11 @@ export interface ResponseTarget {
    * upstream sent complete chunks.
    */
   write(bytes: Buffer, raw: Buffer | undefined): boolean;
-  /** Whether an event stream that ends now, with `rest` as its last bytes, is no whole answer. Without it every end is good. */
-  isCut?(rest: Buffer | undefined): boolean;
+  /**
+   * Whether an event stream that ends now, with `rest` as its last bytes, is no whole answer. `hasBegun`: earlier bytes of it were
+   * sent. Without this function every end is good.
+   */
+  isCut?(rest: Buffer | undefined, hasBegun: boolean): boolean;
   end(): void;
   /** Cuts the response off: it cannot be completed and must not look complete to the client. */
   abort(): void;

@@ -14,6 +14,8 @@ export interface MockOptions {
   readonly breakAfter?: number;
   /** Ends a stream once after this number of tokens, as if it were whole. */
   readonly endAfter?: number;
+  /** States an error once after this number of tokens of a stream, and then its end. */
+  readonly errorAfter?: number;
   /** Whether the tokens of a chat's stream are reasoning (`reasoning_content`). */
   readonly isReasoning?: boolean;
   readonly status?: number;
@@ -154,7 +156,7 @@ export class MockUpstream {
     response.writeHead(200, { "content-type": "text/event-stream" });
     if (isChat) send({ choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] });
     for (let at = first; at < total; at++) {
-      const { everyMs, breakAfter, endAfter, isReasoning = false } = this.options;
+      const { everyMs, breakAfter, endAfter, errorAfter, isReasoning = false } = this.options;
       if (everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, everyMs));
       if (response.destroyed) return;
       if (breakAfter !== undefined && at - first >= breakAfter) {
@@ -169,6 +171,12 @@ export class MockUpstream {
         const { endAfter: _, ...rest } = this.options;
         this.options = rest;
         response.end();
+        return;
+      }
+      if (errorAfter !== undefined && at - first >= errorAfter) {
+        const { errorAfter: _, ...rest } = this.options;
+        this.options = rest;
+        response.end('data: {"error":{"message":"mock"}}\n\ndata: [DONE]\n\n');
         return;
       }
       const delta = isReasoning ? { reasoning_content: token(at) } : { content: token(at) };
