@@ -180,10 +180,7 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
   if (workload.activeAttempts.length > 0)
     throw new InvariantError(`workload ${workload.id} ends with attempts still active`);
   queue.remove(workload);
-  world.endpoints.delete(workload.id);
-  world.budgets.endpointWakes.delete(workload.id);
-  world.rollouts.delete(workload.id);
-  delete workload.rollout;
+  if (workload.spec.kind === "serve") leaveEndpoint(world, workload);
   workload.phase = event.phase;
   workload.endReason = event.reason;
   workload.endedAtMs = event.atMs;
@@ -198,6 +195,13 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
   world.pipelines.workloadEnded(workload.id);
   endedKept.push(workload.id);
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);
+}
+
+function leaveEndpoint({ endpoints, budgets, rollouts }: WritableWorld, workload: WritableWorkload): void {
+  endpoints.delete(workload.id);
+  budgets.endpointWakes.delete(workload.id);
+  rollouts.delete(workload.id);
+  delete workload.rollout;
 }
 
 function dropOldestEnded(world: WritableWorld): void {

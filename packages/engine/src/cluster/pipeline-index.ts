@@ -90,6 +90,7 @@ export class PipelineIndex {
   }
 
   workloadEnded(workloadId: WorkloadId): void {
+    if (this.#runOf.size === 0) return;
     const runId = this.#runOf.get(workloadId);
     if (runId === undefined) return;
     this.#runOf.delete(workloadId);

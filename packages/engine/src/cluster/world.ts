@@ -292,7 +292,9 @@ export function readyByMs(spec: WorkloadSpec, { ready, startedAtMs, notReadySinc
 
 /** Schedules a wakeup for the end of the time in which a replica must become ready. */
 export function waitForReadiness(world: World, attempt: Attempt): void {
-  const atMs = readyByMs(revisionOf(workloadOf(world, attempt.workloadId), attempt).spec, attempt);
+  const workload = workloadOf(world, attempt.workloadId);
+  if (workload.spec.kind !== "serve") return;
+  const atMs = readyByMs(revisionOf(workload, attempt).spec, attempt);
   if (atMs !== null) world.timers.add({ kind: "readiness", atMs, attemptId: attempt.id });
 }
 

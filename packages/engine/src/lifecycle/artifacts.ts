@@ -251,7 +251,9 @@ function deletionRefusal(state: ReadonlyState, name: ArtifactName, number: numbe
  */
 export function registerProduced(batch: Batch, attempt: Attempt, reported: readonly ReportedArtifact[] = []): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
-  for (const name of workload.spec.produces ?? []) {
+  const { produces } = workload.spec;
+  if (produces === undefined) return;
+  for (const name of produces) {
     if (!isRegistered(name)) continue;
     const made = reported.findLast((each) => each.name === name) ?? reportedBy(workload, attempt, name);
     if (made === undefined) miss(batch, attempt, name, "it was not reported");

@@ -20,10 +20,14 @@ export function requeueForRemoval(batch: Batch): void {
 
 /** Removes leaving nodes whose last work has ended, then pools without nodes, then sites without pools. */
 export function finishRemovals(batch: Batch): void {
+  const { removing, state } = batch.world;
+  // A command may have removed the last node of a leaving pool, or the last pool of a leaving site.
+  if (removing.size + state.poolRemovals.size + state.siteRemovals.size > 0) finish(batch);
+}
+
+function finish(batch: Batch): void {
   const { world, nowMs: atMs } = batch;
   const { removing, state, capacity } = world;
-  // A command may have removed the last node of a leaving pool, or the last pool of a leaving site.
-  if (removing.size + state.poolRemovals.size + state.siteRemovals.size === 0) return;
   const nodes = [...removing].map((id: NodeId) => state.nodes.get(id) as Node);
   const empty = nodes.filter(({ id, removal }) => removal?.awaits === undefined && capacity.slot(id).isEmpty);
   const removed = empty.map(({ id, ordinal, removal: by }) => ({ id, ordinal, actor: by?.actor ?? "" }));

@@ -7,6 +7,7 @@ import type { CapacityOrder, NodeId } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { failOrder } from "../lifecycle/order-reports.ts";
 import { orderDueAtMs } from "../placement/order-due.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import { orderForWaiting } from "./order-nodes.ts";
 import { wakeAt } from "./wake-at.ts";
 
@@ -14,7 +15,7 @@ export function keepBursts(batch: Batch): void {
   const { world } = batch;
   const { state } = world;
   // A round that was cut has not started everything that fits, and a counterfactual run orders nothing.
-  if (batch.isCut || batch.isOver || batch.isCounterfactual) return;
+  if (batch.isCut || batch.isOver || batch.isCounterfactual || !mayBurst(state)) return;
   const orders = [...state.capacityOrders.values()].filter(
     (each) => each.automatic !== undefined && !isOrderOver(each),
   );
@@ -25,6 +26,12 @@ export function keepBursts(batch: Batch): void {
     const order = state.capacityOrders.get(name);
     if (order !== undefined) releaseNodes(batch, order, needed);
   }
+}
+
+function mayBurst({ capacityOrders, pools }: ReadonlyState): boolean {
+  if (capacityOrders.size > 0) return true;
+  for (const { burst } of pools.values()) if (burst !== undefined) return true;
+  return false;
 }
 
 /**

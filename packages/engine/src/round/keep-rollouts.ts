@@ -10,8 +10,11 @@ import type { World } from "../cluster/world.ts";
 import { endRollout, startFromAlias } from "../lifecycle/rollouts.ts";
 
 export function keepRollouts(batch: Batch): void {
+  if (batch.world.rollouts.size > 0) keepAll(batch);
+}
+
+function keepAll(batch: Batch): void {
   const { rollouts, state } = batch.world;
-  if (rollouts.size === 0) return;
   const endpoints = [...rollouts].flatMap((id) => state.workloads.get(id) ?? []);
   for (const endpoint of endpoints.toSorted((left, right) => left.ordinal - right.ordinal)) keep(batch, endpoint);
 }

@@ -12,8 +12,11 @@ import { requestStop } from "../transitions/stop-attempt.ts";
 import { withdraw } from "../transitions/nominations.ts";
 
 export function stopSurplusReplicas(batch: Batch): void {
+  if (batch.world.shrinking.size > 0) stopAll(batch);
+}
+
+function stopAll(batch: Batch): void {
   const { shrinking, state } = batch.world;
-  if (shrinking.size === 0) return;
   const endpoints = [...shrinking].flatMap((id) => state.workloads.get(id) ?? []);
   // A restored engine has the same endpoints in the order of their submission.
   for (const endpoint of endpoints.toSorted((left, right) => left.ordinal - right.ordinal))

@@ -57,7 +57,10 @@ export class SimulatedQualifications {
 
   /** Inputs that are due, and removes them. */
   take(nowMs: number): readonly Input[] {
-    if (this.#runs.length === 0 && this.#beginning.length === 0) return NONE;
+    return this.#runs.length === 0 && this.#beginning.length === 0 ? NONE : this.#takeDue(nowMs);
+  }
+
+  #takeDue(nowMs: number): readonly Input[] {
     const due = this.#runs.filter(({ endsAtMs }) => endsAtMs <= nowMs);
     const begun = this.#beginning;
     if (due.length + begun.length === 0) return NONE;

@@ -34,7 +34,7 @@ const SEARCHES_MAX = 8;
 
 /** Whether capacity may be held: the engine ordered nodes that have not all come, and are not much too late. */
 export const mayHoldForOrders = (rules: Pick<Rules, "backfill">, state: ReadonlyState, nowMs: number): boolean =>
-  rules.backfill.protectedStarts === 0 && soonOrders(state, nowMs).size > 0;
+  state.capacityOrders.size > 0 && rules.backfill.protectedStarts === 0 && soonOrders(state, nowMs).size > 0;
 
 /** When the nodes of each order of the engine are expected, for those that come soon. Orders that nobody has placed do not. */
 function soonOrders(state: ReadonlyState, nowMs: number): ReadonlyMap<string, number> {
