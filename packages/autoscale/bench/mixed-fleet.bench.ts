@@ -1,53 +1,53 @@
 /**
- * `npm run bench mixed-fleet [-- --json]`: the cheapest fleet of unlike accelerators beside the cheapest one of a single
- * type, at five mixes of traffic and several rates (Llama-3-8B; both confirmed by simulations of requests). Prices per
- * accelerator-hour and lengths of requests are our own; the question is that of Mélange (Griggs et al., arXiv 2404.14527). `--prices L4=0.7,A100=3.67,H100=7.516`, `--rates 1,2,4`, `--attainment 99`.
+ * `npm run bench mixed-fleet [-- --json]`: a day of an endpoint on unlike accelerators beside the same day on the best
+ * single type, at five mixes of requests (Llama-3-8B). The fleet of each hour is the cheapest one that reaches the
+ * attainment in a simulation of its requests.
+ *
+ * The question, the accelerators with their prices per hour, and 40 and 120 ms per token of chat are those of Mélange (Griggs et
+ * al., arXiv 2404.14527); the objectives of documents are those of summarization in DistServe (Zhong et al., OSDI 2024).
+ * Lengths are our own. `--prices L4=0.7,A100=3.67`, `--peak 16`, `--attainment 99`, `--seconds 120`.
  */
 import { parseArgs } from "node:util";
 import { findAccelerator, findModel } from "@headroom/perf";
-import { chooseFleet } from "../src/index.ts";
+import { chooseFleet, type FleetChoice, type RequestClass } from "../src/index.ts";
 
 const { values: options } = parseArgs({
   options: {
     prices: { type: "string", default: "L4=0.7,A10G=1.01,A100=3.67,H100=7.516" },
-    rates: { type: "string", default: "4,8,16" },
+    peak: { type: "string", default: "16" },
     attainment: { type: "string", default: "99" },
-    seconds: { type: "string", default: "300" },
+    seconds: { type: "string", default: "120" },
+    json: { type: "boolean" },
   },
 });
 
+type Share = Omit<RequestClass, "requestsPerS"> & { readonly share: number };
 interface Mix {
   readonly name: string;
-  readonly requestsPerS: number;
-  /** Shares of the classes with their mean lengths in tokens. */
-  readonly classes: readonly { readonly share: number; readonly promptTokens: number; readonly outputTokens: number }[];
-  readonly ttftMs: number;
-  readonly tpotMs: number;
+  readonly classes: readonly Share[];
 }
 
-const short = { promptTokens: 300, outputTokens: 180 };
-const usual = { promptTokens: 1100, outputTokens: 210 };
-const long = { promptTokens: 4500, outputTokens: 280 };
-
-/** Short requests with a share of long ones, within 120 ms a token; and conversations within 40 ms. */
-const mixes: readonly Omit<Mix, "requestsPerS">[] = [
-  ...[0.05, 0.1, 0.2, 0.35].map((share) => ({
-    name: `${100 * share}% long`,
-    classes: [
-      { share: 1 - share, ...short },
-      { share, ...long },
-    ],
-    ttftMs: 2000,
-    tpotMs: 120,
-  })),
+const within40 = { ttftMs: 2000, tpotMs: 40 };
+const chat = (share: number, tpotMs: number): Share => ({
+  share,
+  promptTokens: 300,
+  outputTokens: 180,
+  objectives: { ttftMs: 2000, tpotMs },
+});
+const documents = (share: number): Share => ({
+  share,
+  promptTokens: 4500,
+  outputTokens: 280,
+  objectives: { ttftMs: 15_000, tpotMs: 150 },
+});
+const mixes: readonly Mix[] = [
+  { name: "80% chat within 120 ms, 20% documents", classes: [chat(0.8, 120), documents(0.2)] },
+  { name: "80% chat within 40 ms, 20% documents", classes: [chat(0.8, 40), documents(0.2)] },
+  { name: "50% chat within 40 ms, 50% documents", classes: [chat(0.5, 40), documents(0.5)] },
+  { name: "50% chat within 40 ms, 50% within 120 ms", classes: [chat(0.5, 40), chat(0.5, 120)] },
   {
-    name: "conversations, 10% long, 40 ms",
-    classes: [
-      { share: 0.9, ...usual },
-      { share: 0.1, ...long },
-    ],
-    ttftMs: 2000,
-    tpotMs: 40,
+    name: "40% chat within 40 ms, 40% within 120 ms, 20% documents",
+    classes: [chat(0.4, 40), chat(0.4, 120), documents(0.2)],
   },
 ];
 
@@ -60,39 +60,53 @@ const offers = options.prices.split(",").map((each) => {
   return { accelerator, pricePerHour: Number(price) };
 });
 
-function compare(mix: Mix): { readonly cheaperPct: number } {
-  const { fleet, oneType } = chooseFleet({
-    model: model!,
+/** Requests per second: the quietest hour has a sixteenth of the peak. */
+const rateAt = (hour: number): number => (Number(options.peak) * (17 - 15 * Math.cos((2 * Math.PI * hour) / 24))) / 32;
+
+const choiceAt = ({ classes }: Mix, requestsPerS: number): FleetChoice =>
+  chooseFleet({
+    model,
     offers,
-    classes: mix.classes.map(({ share, ...lengths }) => ({ requestsPerS: share * mix.requestsPerS, ...lengths })),
-    objectives: mix,
+    classes: classes.map(({ share, ...lengths }) => ({ requestsPerS: share * requestsPerS, ...lengths })),
+    objectives: within40,
     attainmentPct: Number(options.attainment),
     seconds: Number(options.seconds),
   });
-  if (fleet === null || oneType === null) throw new RangeError(`${mix.name}: no fleet reaches ${options.attainment}%`);
-  const cheaperPct = 100 * (1 - Math.min(1, fleet.pricePerHour / oneType.pricePerHour));
+
+/** Prices of the day: of mixed fleets, of the cheapest type of each hour, and of each type that serves all hours. */
+function dayOf(mix: Mix): {
+  readonly mixed: number;
+  readonly hourly: number;
+  readonly types: ReadonlyMap<string, number>;
+} {
+  let [mixed, hourly] = [0, 0];
+  const types = new Map(offers.map(({ accelerator: { name } }) => [name, 0]));
+  // The rates of the afternoon are those of the morning.
+  for (let hour = 0; hour <= 12; hour += 1) {
+    const hours = hour % 12 === 0 ? 1 : 2;
+    const { fleet, oneType, alike } = choiceAt(mix, rateAt(hour));
+    mixed += hours * (fleet?.pricePerHour ?? Infinity);
+    hourly += hours * (oneType?.pricePerHour ?? Infinity);
+    for (const [name, price] of types) {
+      const found = alike.find(({ replicas }) => replicas[0]?.accelerator === name);
+      types.set(name, price + hours * (found?.pricePerHour ?? Infinity));
+    }
+  }
+  return { mixed, hourly, types };
+}
+
+for (const mix of mixes) {
+  const { mixed, hourly, types } = dayOf(mix);
+  const [best = "", bestPrice = Infinity] = [...types].toSorted((a, b) => a[1] - b[1])[0] ?? [];
+  const cheaperPct = (than: number): number => Number((100 * (1 - mixed / than)).toFixed(1));
   process.stdout.write(
     `${JSON.stringify({
       mix: mix.name,
-      requests_per_s: mix.requestsPerS,
-      mixed: fleet.text,
-      mixed_per_hour: Number(fleet.pricePerHour.toFixed(2)),
-      mixed_attainment_pct: Number(fleet.attainmentPct.toFixed(2)),
-      one_type: oneType.text,
-      one_type_per_hour: Number(oneType.pricePerHour.toFixed(2)),
-      one_type_attainment_pct: Number(oneType.attainmentPct.toFixed(2)),
-      cheaper_pct: Number(cheaperPct.toFixed(1)),
+      mixed_per_day: Number(mixed.toFixed(2)),
+      best_type: best,
+      best_type_per_day: Number(bestPrice.toFixed(2)),
+      cheaper_pct: cheaperPct(bestPrice),
+      cheaper_than_best_type_of_each_hour_pct: cheaperPct(hourly),
     })}\n`,
-  );
-  return { cheaperPct };
-}
-
-const rates = options.rates.split(",").map(Number);
-for (const mix of mixes) {
-  const found = rates.map((requestsPerS) => compare({ ...mix, requestsPerS }));
-  const mean = found.reduce((sum, { cheaperPct }) => sum + cheaperPct, 0) / found.length;
-  const most = Math.max(...found.map(({ cheaperPct }) => cheaperPct));
-  process.stdout.write(
-    `${JSON.stringify({ mean_of: mix.name, cheaper_pct: Number(mean.toFixed(1)), most_cheaper_pct: Number(most.toFixed(1)) })}\n`,
   );
 }

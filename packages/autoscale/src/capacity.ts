@@ -38,6 +38,11 @@ export class ReplicaCapacity {
     return (tokensMs[last] ?? 1) / Math.max(1, last) + (pairMs * promptTokens) / 2;
   }
 
+  /** Time in ms of a step that decodes one sequence of this length. */
+  tokenMs({ promptTokens, outputTokens }: Traffic): number {
+    return this.#decodeMs(1, promptTokens + outputTokens / 2);
+  }
+
   /**
    * Share of its time that a replica needs for its part of the traffic when `replicas` (a positive number, not
    * necessarily whole) share it, with one step for decoding in each interval of the objective for the time per token.

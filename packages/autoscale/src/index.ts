@@ -19,7 +19,13 @@ export { detection, falseAlarms, usualMargins, type Detection } from "./rollouts
 export type { Moments, RevisionReading } from "./rollouts/reading.ts";
 export { noRegression, type Regression } from "./rollouts/trial.ts";
 export { rolloutVerdict, type RolloutFigure, type RolloutMargins, type RolloutVerdict } from "./rollouts/verdict.ts";
-export { chooseFleet, type ChosenFleet, type FleetChoice, type FleetQuestion } from "./mixed/fleet-choice.ts";
+export {
+  chooseFleet,
+  type ChosenFleet,
+  type FleetChoice,
+  type FleetQuestion,
+  type RequestClass,
+} from "./mixed/fleet-choice.ts";
 export { EndpointScaler, targetsFor } from "./targets/endpoint-scaler.ts";
 export { PredictiveScaler } from "./policies/predictive.ts";
 export { ElasticServing, type ElasticSetting } from "./simulation/elastic-serving.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tabulated, usualLimits } from "@headroom/perf";
-import { ReplicaCapacity, type Traffic } from "../capacity.ts";
-import { mixesByPrice, mixText, type ReplicaMix, type ReplicaOffer } from "./cheapest-mix.ts";
+import { ReplicaCapacity } from "../capacity.ts";
+import { mixesByPrice, mixText, type ClassTraffic, type ReplicaMix, type ReplicaOffer } from "./cheapest-mix.ts";
 
 const objectives = { ttftMs: 2000, tpotMs: 100 };
 
@@ -19,18 +19,20 @@ function offer(
     sampledMs: slowness * 0.01,
   };
   const limits = { ...usualLimits, stepTokensMax: 1024, blockCount: 30_000 };
-  return { name, pricePerHour, capacity: new ReplicaCapacity(costs, limits, objectives), held: 0, max: 16, ...bounds };
+  const capacityFor: ReplicaOffer["capacityFor"] = (within) => new ReplicaCapacity(costs, limits, within);
+  return { name, pricePerHour, capacityFor, held: 0, max: 16, ...bounds };
 }
 
-const traffic = (requestsPerS: number, promptTokens: number): Traffic => ({
+const traffic = (requestsPerS: number, promptTokens: number): ClassTraffic => ({
   requestsPerS,
   promptTokensPerS: requestsPerS * promptTokens,
   promptTokens,
   outputTokens: 50,
+  objectives,
 });
 
-const cheapestOf = (offers: readonly ReplicaOffer[], classes: readonly Traffic[]): ReplicaMix | undefined =>
-  mixesByPrice(offers, classes, objectives, 1)[0];
+const cheapestOf = (offers: readonly ReplicaOffer[], classes: readonly ClassTraffic[]): ReplicaMix | undefined =>
+  mixesByPrice(offers, classes, 1)[0];
 
 describe("the cheapest mix of accelerator types", () => {
   const fast = offer("fast", 4, 1);

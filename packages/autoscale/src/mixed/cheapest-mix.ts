@@ -9,10 +9,16 @@ export interface ReplicaOffer {
   readonly name: string;
   /** Price in money of one replica for an hour. */
   readonly pricePerHour: number;
-  readonly capacity: ReplicaCapacity;
+  /** Capacity within given objectives. */
+  readonly capacityFor: (objectives: Objectives) => ReplicaCapacity;
   /** Replicas that are kept in any case, and the most that quota, budget and fleet allow. */
   readonly held: number;
   readonly max: number;
+}
+
+/** Traffic with the objectives of its requests. */
+export interface ClassTraffic extends Traffic {
+  readonly objectives: Objectives;
 }
 
 export interface ReplicaMix {
@@ -32,11 +38,14 @@ interface ServedShares {
   readonly classShares: readonly number[];
 }
 
-function fitOf(offer: ReplicaOffer, classes: readonly Traffic[], { ttftMs }: Objectives): ServedShares {
+function fitOf(offer: ReplicaOffer, classes: readonly ClassTraffic[]): ServedShares {
   return {
     classShares: classes.map((traffic) => {
-      const promptMs = traffic.promptTokens * offer.capacity.promptTokenMs(traffic.promptTokens);
-      return promptMs > PROMPT_SHARE * ttftMs ? 0 : 1 / Math.max(1e-9, offer.capacity.replicasFilled(traffic));
+      const { objectives } = traffic;
+      const capacity = offer.capacityFor(objectives);
+      const promptMs = traffic.promptTokens * capacity.promptTokenMs(traffic.promptTokens);
+      const isLate = promptMs > PROMPT_SHARE * objectives.ttftMs || capacity.tokenMs(traffic) > objectives.tpotMs;
+      return isLate ? 0 : 1 / Math.max(1e-9, capacity.replicasFilled(traffic));
     }),
   };
 }
@@ -81,11 +90,10 @@ function coveredBy(counts: readonly number[], fits: readonly ServedShares[], cla
  */
 export function mixesByPrice(
   offers: readonly ReplicaOffer[],
-  classes: readonly Traffic[],
-  objectives: Objectives,
+  classes: readonly ClassTraffic[],
   least: number,
 ): readonly ReplicaMix[] {
-  const fits = offers.map((offer) => fitOf(offer, classes, objectives));
+  const fits = offers.map((offer) => fitOf(offer, classes));
   const mixes: ReplicaMix[] = [];
   const counts = offers.map(({ held }) => held);
   const most = offers.map((offer, index) => mostOf(offer, fits[index], least));

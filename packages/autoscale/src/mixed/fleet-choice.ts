@@ -19,11 +19,13 @@ import type { ReplicaGroup, RequestTrace, ServingRequest } from "@headroom/sim";
 import { ReplicaCapacity, type Objectives } from "../capacity.ts";
 import { mixesByPrice, mixText, type ReplicaMix, type ReplicaOffer } from "./cheapest-mix.ts";
 
-/** Requests of one length: their rate, and mean lengths in tokens. */
+/** Requests of one kind: their rate, and mean lengths in tokens. */
 export interface RequestClass {
   readonly requestsPerS: number;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** Their own objectives (a gateway reads them from headers of a request); without them the question's count. */
+  readonly objectives?: Objectives;
 }
 
 /** Accelerators that can be had, at a price in money of one for an hour. */
@@ -55,6 +57,8 @@ export interface FleetChoice {
   /** `null`: no fleet that was tried reaches the attainment. */
   readonly fleet: ChosenFleet | null;
   readonly oneType: ChosenFleet | null;
+  /** The cheapest fleet of each type that reaches the attainment alone, by price. */
+  readonly alike: readonly ChosenFleet[];
   /** Accelerators that do not hold the model, or whose steps exceed the objective for the time per token. */
   readonly unfit: readonly string[];
 }
@@ -63,6 +67,7 @@ const TRIES_MAX = 1500;
 /** Fleets are tried from this part of the traffic: capacities are pessimistic, also for fleets of one type. */
 const COVERED_LEAST = 0.4;
 const REPLICAS_MAX = 64;
+const STEP_TOKENS_LEAST = 128;
 
 export function chooseFleet(question: FleetQuestion): FleetChoice {
   const trace = traceOfClasses(question);
@@ -74,12 +79,13 @@ export function chooseFleet(question: FleetQuestion): FleetChoice {
   return {
     fleet: cheapest(trace, types, question) ?? null,
     oneType: alike[0] ?? null,
+    alike,
     unfit: question.offers.flatMap(({ accelerator: { name } }) => (fit.has(name) ? [] : [name])),
   };
 }
 
 /** Random arrivals; lengths vary by a factor of 0.5 to 1.5. */
-function traceOfClasses({ classes, seconds }: FleetQuestion): RequestTrace {
+function traceOfClasses({ classes, seconds, objectives }: FleetQuestion): RequestTrace {
   const draw = seededDraw(11);
   const uniform = (): number => (draw() + 1) / 4_294_967_297;
   const rate = classes.reduce((sum, { requestsPerS }) => sum + requestsPerS, 0);
@@ -90,7 +96,8 @@ function traceOfClasses({ classes, seconds }: FleetQuestion): RequestTrace {
     if (chosen === undefined) continue;
     const spread = (mean: number): number => Math.max(1, Math.round(mean * (0.5 + uniform())));
     const lengths = { promptTokens: spread(chosen.promptTokens), outputTokens: spread(chosen.outputTokens) };
-    requests.push({ arrivalMs: atS * 1000, ...lengths, pages: [], cachedTokens: 0, adapter: "" });
+    const slo = chosen.objectives ?? objectives;
+    requests.push({ arrivalMs: atS * 1000, ...lengths, pages: [], cachedTokens: 0, adapter: "", slo });
   }
   return { requests, pageTokens: 0 };
 }
@@ -98,10 +105,23 @@ function traceOfClasses({ classes, seconds }: FleetQuestion): RequestTrace {
 interface FleetType {
   readonly offer: AcceleratorOffer;
   readonly group: ReplicaGroup;
+  /** Whether its steps stay within an objective for the time per token. */
+  readonly isWithin: boolean;
 }
 
-/** A replica on one accelerator, with steps of as many tokens as the objective for the time per token allows. */
-function typeOf(offer: AcceleratorOffer, { model, classes, objectives }: FleetQuestion): FleetType | undefined {
+/**
+ * A replica on one accelerator, with steps of as many tokens as the objectives for the time per token allow: the
+ * strictest one of the classes whose tokens the accelerator generates in time at all.
+ */
+function typeOf(offer: AcceleratorOffer, question: FleetQuestion): FleetType | undefined {
+  const tpots = question.classes
+    .map((each) => (each.objectives ?? question.objectives).tpotMs)
+    .toSorted((a, b) => a - b);
+  const found = [...new Set(tpots)].map((tpotMs) => typeWithin(offer, question, tpotMs));
+  return found.find((type) => type?.isWithin) ?? found.at(-1);
+}
+
+function typeWithin(offer: AcceleratorOffer, { model, classes }: FleetQuestion, tpotMs: number): FleetType | undefined {
   const { accelerator } = offer;
   const rate = classes.reduce((sum, { requestsPerS }) => sum + requestsPerS, 0);
   const usual = Math.round(
@@ -109,15 +129,17 @@ function typeOf(offer: AcceleratorOffer, { model, classes, objectives }: FleetQu
   );
   const formats = servingFormats("bf16", undefined);
   const layout = { tensor: 1, pipeline: 1, attentionData: 1, expert: 1 };
-  for (let stepTokensMax = 4096; stepTokensMax >= 128; stepTokensMax /= 2) {
+  for (let stepTokensMax = 4096; stepTokensMax >= STEP_TOKENS_LEAST; stepTokensMax /= 2) {
     const engine = { ...currentEngine, stepTokensMax, sequencesMax: Math.min(256, stepTokensMax) };
     const replica = { model, accelerator, formats, layout, engine };
     if (obstacles(replica, { promptTokens: usual, outputTokens: 1, prefixHitShare: 0 }).length > 0) return undefined;
     const built = buildReplica(replica);
     const costs = replicaCosts(built, fittedInference, usual);
-    if ((costs.tokensMs.at(-1) ?? 0) > objectives.tpotMs && stepTokensMax > 128) continue;
+    const isWithin = (costs.tokensMs.at(-1) ?? 0) <= tpotMs;
+    if (!isWithin && stepTokensMax > STEP_TOKENS_LEAST) continue;
     const limits = replicaLimits(built, usual);
-    return { offer, group: { name: accelerator.name, count: 1, acceleratorsPerReplica: 1, costs, limits, zone: "" } };
+    const group = { name: accelerator.name, count: 1, acceleratorsPerReplica: 1, costs, limits, zone: "" };
+    return { offer, group, isWithin };
   }
   return undefined;
 }
@@ -127,16 +149,17 @@ function cheapest(trace: RequestTrace, types: readonly FleetType[], question: Fl
   const offers: readonly ReplicaOffer[] = types.map(({ offer, group }) => ({
     name: group.name,
     pricePerHour: offer.pricePerHour,
-    capacity: new ReplicaCapacity(group.costs, group.limits, question.objectives),
+    capacityFor: (objectives) => new ReplicaCapacity(group.costs, group.limits, objectives),
     held: 0,
     max: REPLICAS_MAX,
   }));
   const traffic = question.classes.map((each) => ({
     ...each,
+    objectives: each.objectives ?? question.objectives,
     promptTokensPerS: each.requestsPerS * each.promptTokens,
   }));
   const shortFirst = traffic.toSorted((a, b) => a.promptTokens - b.promptTokens);
-  for (const mix of mixesByPrice(offers, shortFirst, question.objectives, COVERED_LEAST).slice(0, TRIES_MAX)) {
+  for (const mix of mixesByPrice(offers, shortFirst, COVERED_LEAST).slice(0, TRIES_MAX)) {
     const reached = attainment(trace, types, { mix, question });
     if (reached < question.attainmentPct) continue;
     return {

@@ -17,7 +17,8 @@ Example, short requests with a few long ones:
     },
     {
       flags: "--traffic <requests,prompt,output>",
-      description: "requests a second with their mean prompt and output tokens: 15,300,180; at most 6 (required)",
+      description:
+        "requests a second with their mean prompt and output tokens: 15,300,180, and with objectives of their own: 2,4500,280,15s,150ms; at most 6 (required)",
       repeatable: true,
     },
     { flags: "--ttft <time>", description: "objective for the time to the first token (default: 1s)" },

@@ -20,6 +20,16 @@ describe("headroom size mix", () => {
     expect(Math.min(fleet?.attainmentPct ?? 0, oneType?.attainmentPct ?? 0)).toBeGreaterThanOrEqual(99);
   });
 
+  it("serves requests with loose objectives of their own on cheap accelerators", async () => {
+    const chat = ["--traffic", "6.4,300,180", "--ttft", "2s", "--tpot", "40ms", "--json"];
+    const strict = await mix(...offers, ...chat, "--traffic", "1.6,4500,280");
+    const loose = await mix(...offers, ...chat, "--traffic", "1.6,4500,280,15s,150ms");
+    const [strictChoice, looseChoice] = [strict, loose].map(({ stdout }) => JSON.parse(stdout) as FleetChoice);
+    expect(strictChoice?.fleet?.replicas).toEqual([{ accelerator: "A100-SXM-80GB", count: 2 }]);
+    expect(looseChoice?.fleet?.replicas.map(({ accelerator }) => accelerator)).toEqual(["L4", "A100-SXM-80GB"]);
+    expect(looseChoice?.fleet?.pricePerHour).toBeLessThan(strictChoice?.fleet?.pricePerHour ?? 0);
+  });
+
   it("says that no fleet reaches the objectives, and what to change", async () => {
     const { code, stderr } = await mix("--offer", "L4=0.7", ...traffic);
     expect(code).toBe(3);
@@ -32,7 +42,8 @@ describe("headroom size mix", () => {
     [["--offer", "L5=1", ...traffic], "no accelerator L5"],
     [["--offer", "L4=0", ...traffic], "--offer, price: expected a positive number"],
     [[...offers, "--traffic", "1,2"], "--traffic, output tokens"],
-    [[...offers, "--traffic", "1,2,3,4"], "expected RATE,PROMPT,OUTPUT"],
+    [[...offers, "--traffic", "1,2,3,4s"], "expected RATE,PROMPT,OUTPUT"],
+    [[...offers, "--traffic", "1,2,3,0s,40ms"], "--traffic, TTFT: expected a duration above 0"],
     [[...offers, "--traffic", "1000,300,180"], "at most 200 requests a second"],
     [[...offers, ...traffic, "--share", "2"], "--share: expected a share"],
   ])("refuses %j", async (given, message) => {

@@ -86,14 +86,21 @@ function listed(
 }
 
 function classOf(text: string): FleetQuestion["classes"][number] {
-  const [requests = "", prompt = "", output = "", ...others] = text.split(",");
-  if (others.length > 0)
-    throw new CliError(`--traffic: expected RATE,PROMPT,OUTPUT such as 15,300,180, got ${text}`, exitCode.usage);
+  const [requests = "", prompt = "", output = "", ttft, tpot, ...others] = text.split(",");
+  if (others.length > 0 || (ttft === undefined) !== (tpot === undefined))
+    throw new CliError(
+      `--traffic: expected RATE,PROMPT,OUTPUT or RATE,PROMPT,OUTPUT,TTFT,TPOT such as 2,4500,280,15s,150ms, got ${text}`,
+      exitCode.usage,
+    );
+  const within = (value: string, what: string): number => positiveDuration(value, `--traffic, ${what}`);
   const tokens = (value: string, what: string): number => wholeNumber(value, what, { min: 1, max: TOKENS_MAX });
   return {
     requestsPerS: positive(requests, "--traffic, requests a second"),
     promptTokens: tokens(prompt, "--traffic, prompt tokens"),
     outputTokens: tokens(output, "--traffic, output tokens"),
+    ...(ttft === undefined || tpot === undefined
+      ? {}
+      : { objectives: { ttftMs: within(ttft, "TTFT"), tpotMs: within(tpot, "TPOT") } }),
   };
 }
 

@@ -12,6 +12,14 @@ export interface ServingRequest {
   readonly cachedTokens: number;
   /** Model or adapter that must be loaded for the request; empty: none. */
   readonly adapter: string;
+  /** Latency objectives of its own; without them the variant's count. */
+  readonly slo?: ServingSlo;
+}
+
+/** Latency objectives of a request. */
+export interface ServingSlo {
+  readonly ttftMs: number;
+  readonly tpotMs: number;
 }
 
 /** Requests in order of arrival. */

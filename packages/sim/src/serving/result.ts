@@ -78,7 +78,7 @@ interface Latencies {
   readonly tpotMetCount: number;
 }
 
-function latencies({ trace, times, variant: { slo } }: ResultInput): Latencies {
+function latencies({ trace, times, variant }: ResultInput): Latencies {
   const count = trace.requests.length;
   const ttftMs = new Float64Array(count);
   const tpotMs = new Float64Array(count);
@@ -86,7 +86,7 @@ function latencies({ trace, times, variant: { slo } }: ResultInput): Latencies {
   let answered = 0;
   let decoding = 0;
   const met = { metCount: 0, ttftMetCount: 0, tpotMetCount: 0 };
-  for (const [id, { arrivalMs, outputTokens }] of trace.requests.entries()) {
+  for (const [id, { arrivalMs, outputTokens, slo = variant.slo }] of trace.requests.entries()) {
     const endMs = times.endMs[id] ?? Number.NaN;
     if (Number.isNaN(endMs)) continue;
     const firstMs = times.firstTokenMs[id] ?? endMs;

@@ -195,8 +195,7 @@ export class ServingSimulation {
   }
 
   #routingRequest(request: ServingRequest): RoutingRequest {
-    const { slo } = this.#variant;
-    const { pages, adapter, promptTokens } = request;
+    const { pages, adapter, promptTokens, slo = this.#variant.slo } = request;
     if (pages.length === 0 && adapter === "") return { promptTokens, slo };
     this.#prefix.fill(pages, this.#trace.pageTokens);
     return { promptTokens, slo, prefix: this.#prefix, ...(adapter === "" ? {} : { adapter }) };

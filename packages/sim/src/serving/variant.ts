@@ -1,5 +1,6 @@
 import type { BatchingLimits, StepCosts } from "@headroom/perf";
 import type { RoutingPolicy } from "@headroom/routing";
+import type { ServingSlo } from "./request-trace.ts";
 
 /** A group of identical replicas of a variant. */
 export interface ReplicaGroup {
@@ -54,11 +55,6 @@ export interface ServingVariant {
   readonly isScheduledAhead: boolean;
   /** Delay in ms of a request before it reaches the engine: front end, tokenisation, network. */
   readonly frontEndMs: number;
+  /** Objectives of requests that have none of their own. */
   readonly slo: ServingSlo;
-}
-
-/** Latency objectives of a request. */
-export interface ServingSlo {
-  readonly ttftMs: number;
-  readonly tpotMs: number;
 }
