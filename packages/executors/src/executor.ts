@@ -23,7 +23,7 @@ import type {
 import type { CacheReport } from "@headroom/stores";
 import type { WorkAdoption } from "./adoption.ts";
 import type { StagingProgress } from "./job-protocol/input-staging.ts";
-import type { NodeSignals } from "./node-signals.ts";
+import type { NodeSignals, PastNodeSignals, UnwatchedPeriod } from "./node-signals.ts";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /**
@@ -289,6 +289,11 @@ export interface Executor {
    * complete, so nothing is known. Never throws. Absent: this kind of executor has none.
    */
   nodeSignals?(): NodeSignals | null;
+  /**
+   * Signals that ended within a period in which nobody called `nodeSignals`, as far as the system behind the executor keeps them. Rejects if it
+   * does not answer. Absent: it keeps none.
+   */
+  pastNodeSignals?(period: UnwatchedPeriod): Promise<PastNodeSignals>;
   /** Stops watching and launching; running attempts continue. */
   close(): Promise<void>;
 }

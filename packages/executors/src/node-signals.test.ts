@@ -2,7 +2,8 @@ import { nodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { readCluster } from "./slurm/executor/cluster-nodes.ts";
 import { slurmSignals } from "./slurm/executor/node-signals.ts";
-import { kubernetesSignals } from "./kubernetes/fleet/node-signals.ts";
+import { pastSlurmSignals } from "./slurm/executor/past-node-signals.ts";
+import { kubernetesSignals, pastKubernetesSignals } from "./kubernetes/fleet/node-signals.ts";
 
 const slurm = (state: string, reason: string | null = null) =>
   slurmSignals([{ name: "n1", state, reason }], (name) => nodeId(`hpc-${name}`))[0];
@@ -108,5 +109,68 @@ describe("signals of Kubernetes", () => {
       expect(code).toMatch(/^k8s-[a-z0-9-]{1,80}$/);
       expect(detail.length).toBeLessThan(400);
     }
+  });
+});
+
+describe("signals that ended in a period", () => {
+  const at = (time: string): string => `2026-11-30T${time}Z`;
+  const period = { fromMs: Date.parse(at("10:00:00")), untilMs: Date.parse(at("11:00:00")) };
+
+  const past = (conditions: readonly object[], creationTimestamp = "2026-11-01T00:00:00Z"): readonly string[] =>
+    pastKubernetesSignals(
+      [{ metadata: { name: "n1", creationTimestamp }, status: { conditions } } as never],
+      period,
+      (name) => nodeId(`k8s-${name}`),
+    ).signals.map(({ nodeId: id, code, severity }) => `${id} ${code} ${severity}`);
+
+  it("are conditions of Kubernetes that became good in it", () => {
+    const ended = { type: "KernelDeadlock", status: "False", lastTransitionTime: at("10:20:00") };
+    expect(past([ended, { type: "DiskPressure", status: "False", lastTransitionTime: at("09:00:00") }])).toEqual([
+      "k8s-n1 k8s-kernel-deadlock critical",
+    ]);
+    expect(past([{ ...ended, lastTransitionTime: at("11:00:01") }])).toEqual([]);
+    // It stands: the next look reports it.
+    expect(past([{ ...ended, status: "True" }])).toEqual([]);
+    // The first conditions of a node that joined.
+    expect(past([ended], at("10:10:00"))).toEqual([]);
+    // A kubelet that was silent reports all its conditions again; another one ended long after.
+    const pressure = { type: "MemoryPressure", status: "False", lastTransitionTime: at("10:30:02") };
+    const ready = { type: "Ready", status: "True", lastTransitionTime: at("10:30:00") };
+    expect(past([pressure, ready])).toEqual(["k8s-n1 k8s-not-ready critical"]);
+    expect(past([{ ...pressure, lastTransitionTime: at("10:50:00") }, ready])).toEqual([
+      "k8s-n1 k8s-memory-pressure warning",
+      "k8s-n1 k8s-not-ready critical",
+    ]);
+  });
+
+  const nodes = { ids: new Map([["n1", nodeId("hpc-n1")]]), drainMark: "headroom-1" };
+
+  it("are events of slurmdbd that ended in it", () => {
+    const text = [
+      "n1|DOWN*|2026-11-30T10:05:00|2026-11-30T10:20:00|Not responding",
+      "n1|DRAIN|2026-11-30T09:05:00|2026-11-30T10:30:00|fan 3|left",
+      "n1|DRAIN|2026-11-30T10:31:00|2026-11-30T10:32:00|headroom-1: drained in Headroom",
+      "n1|DRAIN|2026-11-30T10:40:00|Unknown|bad fan",
+      "n1|DOWN|2026-11-30T08:00:00|2026-11-30T09:59:59|earlier",
+      "n9|DOWN|2026-11-30T10:05:00|2026-11-30T10:20:00|of another executor",
+      "",
+    ].join("\n");
+    const { signals } = pastSlurmSignals({ kind: "events", text }, period, nodes);
+    expect(signals).toMatchObject([
+      { nodeId: "hpc-n1", code: "slurm-down", severity: "critical", endedAtMs: Date.parse(at("10:20:00")) },
+      { nodeId: "hpc-n1", code: "slurm-drain", detail: expect.stringContaining("fan 3|left") },
+    ]);
+  });
+
+  it("are restarts of nodes without slurmdbd, and what is not known is stated", () => {
+    const line = (boot: string, start: string): string =>
+      `NodeName=n1 Arch=x86_64 State=IDLE BootTime=${boot} SlurmdStartTime=${start} LastBusyTime=None\n`;
+    const read = (boot: string, start: string) =>
+      pastSlurmSignals({ kind: "nodes", text: line(boot, start) }, period, nodes);
+    expect(read("2026-11-30T10:20:00", "2026-11-30T10:21:00").signals).toMatchObject([
+      { code: "slurm-rebooted", endedAtMs: Date.parse(at("10:20:00")) },
+    ]);
+    expect(read("2026-11-01T10:20:00", "2026-11-30T10:21:00").signals).toMatchObject([{ code: "slurmd-restarted" }]);
+    expect(read("None", "Unknown")).toMatchObject({ signals: [], unknown: expect.stringContaining("no accounting") });
   });
 });

@@ -20,6 +20,24 @@ export interface NodeSignals {
   readonly signals: readonly NodeSignal[];
 }
 
+/** A signal that began or stood in a period, and ended in it. */
+export interface PastNodeSignal extends NodeSignal {
+  /** Time in ms. */
+  readonly endedAtMs: number;
+}
+
+export interface PastNodeSignals {
+  readonly signals: readonly PastNodeSignal[];
+  /** Signals of the period that the source does not keep, as a sentence. */
+  readonly unknown: string;
+}
+
+/** A period in ms, without its begin and with its end. */
+export interface UnwatchedPeriod {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 /** Signals of one node that are read. */
 export const NODE_SIGNALS_MAX = 16;
 const CODE_CHARS_MAX = 60;

@@ -161,6 +161,22 @@ export const healthSummary = z
     faulty: z
       .array(z.object({ nodeId: z.string(), codes: z.array(z.string()), lastAtMs: instantMs }))
       .meta({ description: "Nodes of open incidents that reported faults; at most 50." }),
+    unwatched: z
+      .array(
+        z.object({
+          executor: z.string(),
+          fromMs: instantMs,
+          untilMs: instantMs,
+          signals: count.meta({
+            description: "Signals of nodes that ended in the period, as far as the executor keeps them.",
+          }),
+          unknown: z.string().meta({ description: "A sentence about signals of the period that are not known." }),
+        }),
+      )
+      .meta({
+        description:
+          "Periods of the last seven days in which nobody looked at the nodes of an executor: the control plane did not run, or the executor did not answer. The newest first, at most 20.",
+      }),
     sets: z
       .array(
         z.object({

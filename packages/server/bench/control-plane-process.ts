@@ -36,6 +36,7 @@ import { StoreService } from "../src/stores/store-service.ts";
 import { QualificationService } from "../src/qualifications/qualification-service.ts";
 import { RemediationService } from "../src/remediations/remediation-service.ts";
 import { RemedyService } from "../src/remedies/remedy-service.ts";
+import { SignalMemory } from "../src/executors/signal-memory.ts";
 import { IncidentService } from "../src/incidents/incident-service.ts";
 import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { EndpointTrials } from "../src/gateway/endpoint-trials.ts";
@@ -148,6 +149,7 @@ const plane = {
   gateway,
   trials: new EndpointTrials(gateway, tokens),
   incidents,
+  signalMemory: new SignalMemory(null, log),
   drills: new DrillService({ home: config.home, driver, forecast, log, nowMs: () => Date.now() }),
   remediations,
   qualifications: new QualificationService({ home: config.home, driver, log, nowMs: () => Date.now() }),

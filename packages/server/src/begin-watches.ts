@@ -50,7 +50,14 @@ function beginServices(plane: ControlPlane, executors: ExecutorService): () => v
   triggers.start();
   const adoption = new AdoptionService({ driver, executors: plane.executors, forecast: plane.forecast, log });
   adoption.start();
-  const signals = new NodeSignalService({ driver, executors: plane.executors, incidents: plane.incidents, log });
+  const signals = new NodeSignalService({
+    driver,
+    executors: plane.executors,
+    memory: plane.signalMemory,
+    nowMs: plane.nowMs,
+    incidents: plane.incidents,
+    log,
+  });
   signals.start();
   const stopStores = storeService.begin(driver, log);
   const stopLooking = lookAtEachPool(driver, () => executors.look());

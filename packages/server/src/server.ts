@@ -40,6 +40,7 @@ import { registerMachine } from "./machine-registration.ts";
 import { openMeasuredRuns } from "./measured-runs/open-measured-runs.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
 import { incidentMessage } from "./notifications/message.ts";
+import { SignalMemory } from "./executors/signal-memory.ts";
 import { IncidentService } from "./incidents/incident-service.ts";
 import { RemedyService } from "./remedies/remedy-service.ts";
 import { SERVER_FILE, announce } from "./server-file.ts";
@@ -334,6 +335,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     capacity,
     triggers: openTriggerWatch(options, opened, { nowMs, capacity, forecast, remediations, plan }),
     incidents,
+    signalMemory: new SignalMemory(home, log),
     drills: new DrillService({ home, driver, forecast, log, nowMs }),
     remediations,
     qualifications: new QualificationService({ home, driver, log, nowMs }),

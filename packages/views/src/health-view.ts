@@ -12,7 +12,16 @@ import { plural } from "./plain-text.ts";
 
 const DOMAINS_SHOWN_MAX = 50;
 
-export function healthSummary(engine: Engine, fold: IncidentFold, atMs: number): HealthSummary {
+/** Age in ms up to which periods without looks are shown. */
+const UNWATCHED_SHOWN_MS = 7 * 86_400_000;
+
+/** `unwatched`: periods in which nobody looked at nodes, the newest first. */
+export function healthSummary(
+  engine: Engine,
+  fold: IncidentFold,
+  atMs: number,
+  unwatched: HealthSummary["unwatched"] = [],
+): HealthSummary {
   const { state } = engine;
   const all = [...state.nodes.values()];
   const open = fold.incidents().filter((incident) => phaseOf(incident) === "open");
@@ -33,6 +42,7 @@ export function healthSummary(engine: Engine, fold: IncidentFold, atMs: number):
     },
     incidents: { open: open.length, unacknowledged: unacknowledged.length },
     faulty: faulty.slice(0, DOMAINS_SHOWN_MAX),
+    unwatched: unwatched.filter(({ untilMs }) => atMs - untilMs < UNWATCHED_SHOWN_MS),
     sets: setsOf(all, new Set(faulty.map(({ nodeId }) => nodeId))),
     domains: domainsOf(engine, fold),
     advice: [

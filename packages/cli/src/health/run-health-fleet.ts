@@ -1,6 +1,8 @@
 /** `headroom health fleet`: the health of the fleet in short. `headroom health read --report NODE` reports faults of a node. */
 import { exitCode, type ExitCode } from "../cli-error.ts";
+import type { HealthSummary } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
+import { instant } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
@@ -9,6 +11,10 @@ export interface HealthFleetOptions {
 }
 
 const DOMAINS_SHOWN = 10;
+const UNWATCHED_SHOWN = 3;
+
+const unwatchedText = ({ executor, fromMs, untilMs, signals, unknown }: HealthSummary["unwatched"][number]): string =>
+  `${instant(fromMs)} to ${instant(untilMs)}: nobody looked at the nodes of ${executor}. ${signals === 1 ? "1 signal" : `${signals} signals`} ended. ${unknown}`;
 
 export async function runHealthFleet(context: CommandContext, { json }: HealthFleetOptions): Promise<ExitCode> {
   const client = await context.connect();
@@ -18,7 +24,7 @@ export async function runHealthFleet(context: CommandContext, { json }: HealthFl
     return exitCode.ok;
   }
   const { print, paint, terminal } = context;
-  const { nodes, incidents, accelerators, faulty, domains, advice } = health;
+  const { nodes, incidents, accelerators, faulty, unwatched, domains, advice } = health;
   const phases = (["inService", "qualifying", "draining", "removing", "suspended", "lost"] as const)
     .filter((phase) => (nodes[phase] ?? 0) > 0)
     .map((phase) => `${nodes[phase]} ${phase === "inService" ? "in service" : phase}`);
@@ -33,6 +39,7 @@ export async function runHealthFleet(context: CommandContext, { json }: HealthFl
       paint,
     ),
   );
+  for (const period of unwatched.slice(0, UNWATCHED_SHOWN)) print(printable(unwatchedText(period)));
   if (domains.length > 0) {
     const rows = domains
       .slice(0, DOMAINS_SHOWN)

@@ -1,7 +1,7 @@
 /** The copy of a cluster's nodes and pods that the executor works on, and what it says about one attempt. */
 import type { ExecutorId, NodeId } from "@headroom/model";
 import type { Connection } from "./api/connection.ts";
-import type { NodeSignals } from "../node-signals.ts";
+import type { NodeSignals, PastNodeSignals, UnwatchedPeriod } from "../node-signals.ts";
 import type { Condition, KubernetesNode, KubernetesPod } from "./api/objects.ts";
 import { Reflector } from "./api/reflector.ts";
 import type { NodeHealth } from "./executor/gang-judge.ts";
@@ -9,7 +9,7 @@ import { ATTEMPT_LABEL, isOfInstallation, SCHEDULER_NAME } from "./executor/pod-
 import { acceleratorsOf } from "./fleet/accelerators.ts";
 import type { ClusterView } from "./fleet/cluster-nodes.ts";
 import { nodeIdOf, notReadyReason, readCluster } from "./fleet/cluster-nodes.ts";
-import { kubernetesSignals } from "./fleet/node-signals.ts";
+import { kubernetesSignals, pastKubernetesSignals } from "./fleet/node-signals.ts";
 import type { KubernetesSettings } from "./settings.ts";
 
 export interface CopySetup {
@@ -119,6 +119,10 @@ export class ClusterCopy {
     };
   }
 
+  pastNodeSignals(period: UnwatchedPeriod): PastNodeSignals {
+    return pastKubernetesSignals(this.#nodes.items.values(), period, (name) => nodeIdOf(this.#setup.id, name));
+  }
+
   /** Pods that name Headroom as their scheduler, as far as it adopts them. */
   podsThatNameUs(): readonly KubernetesPod[] {
     return [...this.#pods.items.values()].filter(({ spec }) => spec?.schedulerName === SCHEDULER_NAME);
@@ -150,23 +154,23 @@ export class ClusterCopy {
   }
 }
 
-/** Conditions of a node that are kept. Their times change with every heartbeat, and nothing reads them. */
+/** Conditions of a node that are kept, without the times of their heartbeats. */
 const CONDITIONS_MAX = 32;
 const MESSAGE_MAX = 400;
 
-function keptCondition({ type, status, reason, message }: Condition): Condition {
-  return defined({ type, status, reason, message: message?.slice(0, MESSAGE_MAX) });
+function keptCondition({ type, status, reason, message, lastTransitionTime }: Condition): Condition {
+  return defined({ type, status, reason, message: message?.slice(0, MESSAGE_MAX), lastTransitionTime });
 }
 
 /** A node has some 30 KiB, mostly names of images. */
 function keptNode({ metadata, spec, status }: KubernetesNode): KubernetesNode {
-  const { name, resourceVersion, labels, deletionTimestamp } = metadata;
+  const { name, resourceVersion, creationTimestamp, labels, deletionTimestamp } = metadata;
   const all = status?.conditions ?? [];
   // `Ready` decides whether the node takes work, so it is kept beside any number of others.
   const ready = all.filter(({ type }) => type === "Ready");
   const others = all.filter(({ type }) => type !== "Ready").slice(0, CONDITIONS_MAX);
   const conditions = [...ready, ...others].map(keptCondition);
-  const kept = { name, resourceVersion, labels, deletionTimestamp };
+  const kept = { name, resourceVersion, creationTimestamp, labels, deletionTimestamp };
   return {
     metadata: defined(kept),
     spec: defined({ unschedulable: spec?.unschedulable, taints: spec?.taints }),

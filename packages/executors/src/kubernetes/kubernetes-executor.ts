@@ -25,7 +25,7 @@ import type {
 import { AttemptFiles, isMissing } from "../job-protocol/attempt-files.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
-import type { NodeSignals } from "../node-signals.ts";
+import type { NodeSignals, PastNodeSignals, UnwatchedPeriod } from "../node-signals.ts";
 import type { StagingProgress } from "../job-protocol/input-staging.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
@@ -168,6 +168,11 @@ class KubernetesExecutor implements Executor {
   /** Nothing is known while the watches tell of a problem. */
   nodeSignals(): NodeSignals | null {
     return this.#copy.problem === null ? this.#copy.nodeSignals() : null;
+  }
+
+  async pastNodeSignals(period: UnwatchedPeriod): Promise<PastNodeSignals> {
+    await this.#copy.upToDate();
+    return this.#copy.pastNodeSignals(period);
   }
 
   async inventory(): Promise<Inventory> {

@@ -23,7 +23,7 @@ import type {
   LogChunk,
   LogRequest,
 } from "../executor.ts";
-import type { NodeSignals } from "../node-signals.ts";
+import type { NodeSignals, PastNodeSignals, UnwatchedPeriod } from "../node-signals.ts";
 import type { LogLimits } from "../job-protocol/attempt-records.ts";
 import { attemptsDirOf, checkpointRootOf, requestRootOf, workRootOf } from "../job-protocol/attempt-files.ts";
 import { attemptDirName, attemptIdOfName } from "../job-protocol/attempt-names.ts";
@@ -49,6 +49,7 @@ import { DirectoryMark } from "./executor/directory-mark.ts";
 import { ReusableJobs } from "./executor/reusable-jobs.ts";
 import { RecordedOwners } from "./executor/job-owners.ts";
 import { JobTransfers } from "../job-protocol/job-transfers.ts";
+import { pastSlurmSignals } from "./executor/past-node-signals.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import type { SlurmSettings } from "./settings.ts";
 
@@ -361,6 +362,11 @@ class SlurmExecutor implements Executor {
   /** Signals of the newest complete listing of Slurm. After a failed one, nothing is known until the next. */
   nodeSignals(): NodeSignals | null {
     return this.#signals;
+  }
+
+  async pastNodeSignals(period: UnwatchedPeriod): Promise<PastNodeSignals> {
+    const ids = new Map([...(await this.#nodes())].map(([id, { name }]) => [name, id]));
+    return pastSlurmSignals(await this.#commands.pastNodes(period.fromMs), period, { ids, drainMark: this.#drainMark });
   }
 
   async #nodes(): Promise<ReadonlyMap<NodeId, ClusterNode>> {

@@ -21,6 +21,7 @@ import type { CapacityService } from "../capacity/capacity-service.ts";
 import type { QualificationService } from "../qualifications/qualification-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
 import type { RemedyService } from "../remedies/remedy-service.ts";
+import type { SignalMemory } from "../executors/signal-memory.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
 import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -55,6 +56,7 @@ export interface ControlPlane {
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly incidents: IncidentService;
+  readonly signalMemory: SignalMemory;
   readonly drills: DrillService;
   readonly remediations: RemediationService;
   readonly qualifications: QualificationService;

@@ -57,8 +57,8 @@ function annotationOf(body: Call<"annotateIncident">["body"], nowMs: number): In
   return { kind: "silence", untilMs: body.untilMs ?? nowMs + (body.forMs ?? 0) };
 }
 
-export const fleetHealth = ({ driver, incidents, nowMs }: ControlPlane): Promise<Answer<"fleetHealth">> =>
-  driver.read((engine) => healthSummary(engine, incidents.fold, nowMs()));
+export const fleetHealth = ({ driver, incidents, signalMemory, nowMs }: ControlPlane): Promise<Answer<"fleetHealth">> =>
+  driver.read((engine) => healthSummary(engine, incidents.fold, nowMs(), [...signalMemory.unwatched]));
 
 export const listFindings = (
   { driver, remedies, incidents }: ControlPlane,

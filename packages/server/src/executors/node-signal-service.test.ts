@@ -1,11 +1,15 @@
 /** Signals of executors against a real engine and a real fold of incidents, without a server. */
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createEngine } from "@headroom/engine";
-import type { NodeSignal } from "@headroom/executors";
+import type { NodeSignal, PastNodeSignals, UnwatchedPeriod } from "@headroom/executors";
 import { IncidentFold } from "@headroom/health";
 import { commandId, nodeId, poolName, siteName } from "@headroom/model";
 import type { Input, NodeId } from "@headroom/model";
 import type { CommandRequest } from "../driver/driver.ts";
+import { SignalMemory } from "./signal-memory.ts";
 import { NodeSignalService } from "./node-signal-service.ts";
 
 const by = { commandId: commandId("c1"), actor: "ann", idempotencyKey: null };
@@ -16,12 +20,21 @@ class Bench {
   signals: readonly NodeSignal[] | null = [];
   isOverloaded = false;
   readonly warnings: string[] = [];
+  readonly reported: string[] = [];
   /** Nodes that the cluster lists; `null`: all. */
   listed: ReadonlySet<NodeId> | null = null;
+  /** Past signals of the executor, by period. */
+  past: (period: UnwatchedPeriod) => Promise<PastNodeSignals> = async () => ({ signals: [], unknown: "" });
+  nowMs = 1_000_000;
+  readonly #home: string | null;
+  memory = new SignalMemory(null, { warn: () => undefined });
   service = this.restart();
   #sequence = 0;
 
-  constructor() {
+  /** `home`: where the service stores what it knows. */
+  constructor(home: string | null = null) {
+    this.#home = home;
+    this.service = this.restart();
     const pool = {
       name: poolName("p"),
       site: siteName("dc"),
@@ -42,7 +55,10 @@ class Bench {
   }
 
   receive(input: Input): void {
-    for (const event of this.engine.receive([input], 1_000).events) this.fold.apply(++this.#sequence, event);
+    for (const event of this.engine.receive([input], 1_000).events) {
+      this.fold.apply(++this.#sequence, event);
+      if (event.kind === "faultsReported") this.reported.push(...event.faults.map(({ code }) => code));
+    }
     this.engine.advance();
   }
 
@@ -59,16 +75,21 @@ class Bench {
       this.signals === null
         ? null
         : { nodes: this.listed ?? new Set(this.engine.state.nodes.keys()), signals: this.signals };
-    const executors = new Map([["hpc", { nodeSignals }]]);
-    const warn = (message: string): void =>
-      this.isOverloaded ? void this.warnings.push(message) : expect.unreachable(message);
-    const log = { warn };
-    this.service = new NodeSignalService({ driver, executors, incidents: { fold: this.fold }, log });
+    const pastNodeSignals = (period: UnwatchedPeriod) => this.past(period);
+    const executors = new Map([["hpc", { nodeSignals, pastNodeSignals }]]);
+    const log = { warn: (message: string): void => void this.warnings.push(message) };
+    this.memory = new SignalMemory(this.#home ?? null, log);
+    const nowMs = (): number => this.nowMs;
+    const incidents = { fold: this.fold };
+    this.service = new NodeSignalService({ driver, executors, memory: this.memory, nowMs, incidents, log });
     return this.service;
   }
 
   async looks(count: number): Promise<void> {
-    for (let look = 0; look < count; look++) await this.service.look();
+    for (let look = 0; look < count; look++) {
+      this.nowMs += 5_000;
+      await this.service.look();
+    }
   }
 
   open(): readonly string[] {
@@ -188,5 +209,100 @@ describe("signals of nodes", () => {
     expect(bench.open()).toEqual([]);
     await bench.looks(10);
     expect(bench.open()).toEqual(["k8s-kernel-deadlock"]);
+  });
+
+  describe("that ended while nobody looked", () => {
+    let home = "";
+    beforeEach(() => (home = mkdtempSync(path.join(tmpdir(), "headroom-signals-"))));
+    afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+    const qualifying = (): Bench => {
+      const bench = new Bench(home);
+      const pool = bench.engine.state.pools.get(poolName("p"));
+      if (pool === undefined) throw new Error("the pool is missing");
+      const qualification = { suite: "quick", limitMs: 60_000, atOnce: 1 } as const;
+      bench.receive({ ...by, kind: "apply", sites: [], pools: [{ ...pool, qualification }], teams: [], workloads: [] });
+      return bench;
+    };
+    const phase = ({ engine }: Bench): string | undefined => engine.state.nodes.get(nodeId("n1"))?.qualification?.phase;
+
+    it("are reported without an incident, and let the node qualify", async () => {
+      const bench = qualifying();
+      await bench.looks(4);
+      const stoppedAtMs = bench.nowMs;
+      const periods: UnwatchedPeriod[] = [];
+      bench.past = async (period) => {
+        periods.push(period);
+        const signals = [
+          { ...fault("k8s-kernel-deadlock"), endedAtMs: stoppedAtMs + 60_000 },
+          { ...fault("k8s-not-ready", "of-others"), endedAtMs: stoppedAtMs + 60_000 },
+        ];
+        return { signals, unknown: "Cordons are unknown." };
+      };
+      bench.nowMs += 600_000;
+      bench.restart();
+      await bench.looks(2);
+      // The time of the last answer is stored every 30 s.
+      const [{ fromMs = 0, untilMs = 0 } = {}] = periods;
+      expect([periods.length, untilMs]).toEqual([1, stoppedAtMs + 605_000]);
+      expect(fromMs).toBeGreaterThan(stoppedAtMs - 30_000);
+      expect(fromMs).toBeLessThanOrEqual(stoppedAtMs);
+      expect([bench.reported, bench.open(), phase(bench)]).toEqual([["k8s-kernel-deadlock"], [], "waiting"]);
+      expect(bench.memory.unwatched).toEqual([
+        { executor: "hpc", ...periods[0], signals: 1, unknown: "Cordons are unknown." },
+      ]);
+      bench.restart();
+      await bench.looks(2);
+      expect([periods.length, bench.memory.unwatched.length]).toEqual([1, 1]);
+    });
+
+    it("are known as ended if they were there before, and standing ones are reported once", async () => {
+      const bench = qualifying();
+      const drain = { ...fault("slurm-drain"), severity: "warning" } as const;
+      bench.signals = [drain, { ...fault("slurm-not-responding"), severity: "warning" }];
+      await bench.looks(2);
+      const { id = -1 } = bench.engine.state.nodes.get(nodeId("n1"))?.qualification ?? {};
+      bench.receive({ kind: "qualificationStarted", nodeId: nodeId("n1"), id, run: 1, expectedMs: 1 });
+      const end = { isPassed: true, durationMs: 1, detail: "" };
+      bench.receive({ kind: "qualificationEnded", nodeId: nodeId("n1"), id, run: 1, ...end });
+      bench.restart();
+      await bench.looks(2);
+      expect([bench.reported, phase(bench)]).toEqual([["slurm-drain", "slurm-not-responding"], undefined]);
+      // The repair happens while the control plane does not run.
+      bench.signals = [];
+      bench.nowMs += 600_000;
+      bench.past = async () => ({ signals: [{ ...drain, endedAtMs: bench.nowMs - 1_000 }], unknown: "" });
+      bench.restart();
+      await bench.looks(4);
+      expect([bench.reported.length, phase(bench)]).toEqual([2, "waiting"]);
+    });
+
+    it("are asked for again after an overload, and stated as unknown if the executor does not say", async () => {
+      const bench = new Bench(home);
+      await bench.looks(2);
+      bench.signals = null;
+      await bench.looks(10);
+      bench.signals = [];
+      bench.past = async () => ({ signals: [{ ...fault("k8s-not-ready"), endedAtMs: bench.nowMs }], unknown: "" });
+      bench.isOverloaded = true;
+      await bench.looks(2);
+      expect([bench.reported, bench.memory.unwatched]).toEqual([[], []]);
+      bench.isOverloaded = false;
+      await bench.looks(2);
+      expect([bench.reported, bench.memory.unwatched.length]).toEqual([["k8s-not-ready"], 1]);
+      bench.nowMs += 600_000;
+      bench.past = async () => {
+        throw new Error("slurmctld is away");
+      };
+      await bench.looks(1);
+      expect(bench.memory.unwatched[0]?.unknown).toContain("slurmctld is away");
+    });
+
+    it("are not asked for if what was stored cannot be read", async () => {
+      writeFileSync(path.join(home, "node-signals.json"), '{"format":1,"known":');
+      const bench = new Bench(home);
+      await bench.looks(2);
+      expect([bench.memory.unwatched, bench.warnings]).toEqual([[], []]);
+    });
   });
 });

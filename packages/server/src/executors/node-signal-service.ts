@@ -1,13 +1,22 @@
 /**
  * Makes faults of what executors say about their nodes (drain reasons of Slurm, conditions of Kubernetes). Each look
  * compares the signals with the open incidents: a critical signal without an open failure is reported, and a failure all of
- * whose faults are signals that have ended is resolved. An executor that does not answer completely ends no signal.
+ * whose faults are signals that have ended is resolved. An executor that does not answer completely ends no signal. Known signals
+ * survive the process (`signal-memory.ts`). After a period without looks the executor is asked for signals that ended in it.
  */
 import type { ExecutorId, NodeFault, NodeId } from "@headroom/model";
-import type { Executor, NodeSignal, NodeSignals } from "@headroom/executors";
+import type {
+  Executor,
+  NodeSignal,
+  NodeSignals,
+  PastNodeSignal,
+  PastNodeSignals,
+  UnwatchedPeriod,
+} from "@headroom/executors";
 import type { Failure, IncidentFacts, IncidentFold } from "@headroom/health";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
+import type { KnownSignal, SignalMemory } from "./signal-memory.ts";
 import { messageOf } from "./within.ts";
 
 const TICK_MS = 5_000;
@@ -18,24 +27,23 @@ const PATIENCE = 6;
 /** Nodes about which one look reports or resolves. */
 const NODES_MAX = 200;
 /** Codes of signals begin with one of these. */
-const OWN_CODE = /^(?:slurm|k8s)-/;
+const OWN_CODE = /^(?:slurmd?|k8s)-/;
 /** Signals with which a cluster takes a node out of service, besides the critical ones: somebody may repair it. */
-const WITHDRAWN_CODE = /^(?:slurm-drain|k8s-cordoned|k8s-taint-.*)$/;
+const WITHDRAWN_CODE = /^(?:slurm-drain|slurm-rebooted|k8s-cordoned|k8s-taint-.*)$/;
+/** Time in ms without a complete answer of an executor from which on it is asked what ended meanwhile. */
+const UNWATCHED_MS = 30_000;
+/** Nodes whose past signals are reported after such a period. */
+const PAST_NODES_MAX = 2_000;
+
+type SignallingExecutor = Pick<Executor, "nodeSignals" | "pastNodeSignals">;
 
 interface SignalParts {
   readonly driver: Pick<Driver, "read" | "command">;
-  readonly executors: ReadonlyMap<ExecutorId, Pick<Executor, "nodeSignals">>;
+  readonly executors: ReadonlyMap<ExecutorId, SignallingExecutor>;
+  readonly memory: SignalMemory;
+  readonly nowMs: () => number;
   readonly incidents: { readonly fold: Pick<IncidentFold, "incidents"> };
   readonly log: Pick<DriverLog, "warn">;
-}
-
-/** A signal that was there in a recent look. */
-interface Known {
-  misses: number;
-  /** Whether the node has to qualify when the signal ends, if its pool has a rule. */
-  isWithdrawal: boolean;
-  /** Number of the look in which it was reported last; `null`: not by this process. */
-  reportedAt: number | null;
 }
 
 interface Circumstances {
@@ -45,6 +53,11 @@ interface Circumstances {
   readonly before: readonly string[];
 }
 
+interface AskedExecutor {
+  readonly id: ExecutorId;
+  readonly executor: SignallingExecutor;
+}
+
 interface OpenFailure {
   readonly failure: Failure;
   readonly incident: IncidentFacts;
@@ -52,13 +65,15 @@ interface OpenFailure {
 
 export class NodeSignalService {
   readonly #parts: SignalParts;
-  readonly #known = new Map<NodeId, Map<string, Known>>();
+  readonly #known: SignalMemory["known"];
   /** Nodes that have to qualify because a signal began or ended, until the command for it is accepted. */
   readonly #owed = new Map<NodeId, "began" | "ended">();
   /** Executors that have answered this process. */
   readonly #answered = new Set<ExecutorId>();
   /** Number of the look in which an incident was resolved last, by incident. */
   readonly #resolvedAt = new Map<string, number>();
+  /** Past signals that were reported before the taking in of a period failed and is repeated. */
+  readonly #reportedPast = new Set<string>();
   readonly #warned = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
@@ -66,6 +81,7 @@ export class NodeSignalService {
 
   constructor(parts: SignalParts) {
     this.#parts = parts;
+    this.#known = parts.memory.known;
   }
 
   start(): void {
@@ -85,7 +101,7 @@ export class NodeSignalService {
     try {
       for (const [id, executor] of this.#parts.executors) {
         const signals = executor.nodeSignals?.() ?? null;
-        if (signals !== null) await this.#compare(id, signals);
+        if (signals !== null) await this.#compare({ id, executor }, signals);
       }
       for (const [id, at] of this.#resolvedAt) if (this.#look - at > PATIENCE) this.#resolvedAt.delete(id);
     } catch (error) {
@@ -93,11 +109,13 @@ export class NodeSignalService {
       if (!this.#warned.has(message)) this.#parts.log.warn(message);
       this.#warned.add(message);
     } finally {
+      await this.#parts.memory.store(this.#parts.nowMs());
       this.#isLooking = false;
     }
   }
 
-  async #compare(executor: ExecutorId, { nodes: answered, signals }: NodeSignals): Promise<void> {
+  async #compare(of: AskedExecutor, { nodes: answered, signals }: NodeSignals): Promise<void> {
+    const { id: executor } = of;
     const { nodes, drained, gone } = await this.#parts.driver.read(({ state }) => {
       const own = [...state.nodes.values()].filter(
         ({ id, pool }) => state.pools.get(pool)?.executor === executor && answered.has(id),
@@ -113,6 +131,7 @@ export class NodeSignalService {
       this.#owed.delete(id);
     }
     const actor = `executor ${executor}`;
+    await this.#takePast(of, { nodes, drained });
     await this.#requireProofs(executor, actor);
     const present = Map.groupBy(
       signals.filter(({ nodeId }) => nodes.has(nodeId)),
@@ -132,6 +151,35 @@ export class NodeSignalService {
       else if (await this.#resolve(open.get(nodeId), { nodes, open, actor })) count++;
     }
     await this.#requireProofs(executor, actor);
+  }
+
+  /** After a period in which nobody looked, reports what ended in it. It is over, so no fault of it is critical. */
+  async #takePast({ id, executor }: AskedExecutor, fleet: OwnNodes): Promise<void> {
+    const { memory, nowMs, driver, log } = this.#parts;
+    const [fromMs, untilMs] = [memory.answeredAtMs.get(id), nowMs()];
+    if (fromMs !== undefined && untilMs - fromMs > UNWATCHED_MS) {
+      const past = await pastOf(executor, { fromMs, untilMs });
+      const own = past.signals.filter(
+        ({ nodeId, code }) => fleet.nodes.has(nodeId) && this.#known.get(nodeId)?.has(code) !== true,
+      );
+      const byNode = [...Map.groupBy(own, ({ nodeId }) => nodeId)];
+      for (const [nodeId, signals] of byNode.slice(0, PAST_NODES_MAX)) {
+        const key = JSON.stringify([nodeId, fromMs]);
+        if (this.#reportedPast.has(key)) continue;
+        if (signals.some((each) => isWithdrawal(each, fleet.drained.has(nodeId)))) this.#owed.set(nodeId, "ended");
+        const command = { kind: "reportFaults", nodeId, faults: signals.map(pastFault) } as const;
+        await driver.command({ ...command, actor: `executor ${id}`, idempotencyKey: null });
+        this.#reportedPast.add(key);
+      }
+      this.#reportedPast.clear();
+      const left = byNode.length - PAST_NODES_MAX;
+      const unknown = left > 0 ? `${past.unknown} Signals of ${left} more nodes were left out.` : past.unknown;
+      memory.addUnwatched({ executor: id, fromMs, untilMs, signals: own.length, unknown });
+      log.warn(
+        `Nobody looked at the nodes of ${id} from ${timeText(fromMs)} to ${timeText(untilMs)}: ${own.length} signals ended meanwhile. ${unknown}`,
+      );
+    }
+    memory.answeredAtMs.set(id, untilMs);
   }
 
   /**
@@ -167,7 +215,7 @@ export class NodeSignalService {
 
   /** Notes what is there and whether it asks for a proof, and forgets what has been missing for some looks. */
   #note(nodeId: NodeId, now: readonly NodeSignal[], { isDrained, before }: Circumstances): void {
-    const known = this.#known.get(nodeId) ?? new Map<string, Known>();
+    const known = this.#known.get(nodeId) ?? new Map<string, KnownSignal>();
     const codes = new Set(now.map(({ code }) => code));
     for (const [code, each] of known) {
       each.misses = codes.has(code) ? 0 : each.misses + 1;
@@ -175,12 +223,12 @@ export class NodeSignalService {
       known.delete(code);
       if (each.isWithdrawal) this.#owed.set(nodeId, "ended");
     }
-    for (const { code, severity } of now) {
+    for (const signal of now) {
+      const { code } = signal;
       if (known.has(code)) continue;
-      // The resume of a drain of the control plane requires the proof; executors can pass such drains on to their clusters.
-      const isWithdrawal = severity === "critical" || (!isDrained && WITHDRAWN_CODE.test(code));
-      known.set(code, { misses: 0, isWithdrawal, reportedAt: null });
-      if (isWithdrawal && !before.includes(code) && !this.#owed.has(nodeId)) this.#owed.set(nodeId, "began");
+      const isOut = isWithdrawal(signal, isDrained);
+      known.set(code, { misses: 0, isWithdrawal: isOut, reportedAt: null });
+      if (isOut && !before.includes(code) && !this.#owed.has(nodeId)) this.#owed.set(nodeId, "began");
     }
     if (known.size > 0) this.#known.set(nodeId, known);
     else this.#known.delete(nodeId);
@@ -242,5 +290,32 @@ export class NodeSignalService {
     const incident = found.incident.id;
     await this.#parts.driver.command({ kind: "annotateIncident", incident, annotation, actor, idempotencyKey: null });
     return true;
+  }
+}
+
+interface OwnNodes {
+  readonly nodes: ReadonlySet<NodeId>;
+  readonly drained: ReadonlySet<NodeId>;
+}
+
+/** The resume of a drain of the control plane requires the proof; executors can pass such drains on to their clusters. */
+const isWithdrawal = ({ code, severity }: NodeSignal, isDrained: boolean): boolean =>
+  severity === "critical" || (!isDrained && WITHDRAWN_CODE.test(code));
+
+const timeText = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19) + "Z";
+
+function pastFault({ code, severity, detail, endedAtMs }: PastNodeSignal): NodeFault {
+  const was = severity === "critical" ? "it was critical and ended" : "it ended";
+  const text = `${detail}; ${was} at ${timeText(endedAtMs)}, while nobody looked`;
+  return { code, severity: severity === "info" ? "info" : "warning", detail: text };
+}
+
+/** An executor that does not answer leaves the period unknown. */
+async function pastOf(executor: SignallingExecutor, period: UnwatchedPeriod): Promise<PastNodeSignals> {
+  try {
+    const past = await executor.pastNodeSignals?.(period);
+    return past ?? { signals: [], unknown: "This executor keeps no past signals." };
+  } catch (error) {
+    return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}` };
   }
 }

@@ -27,7 +27,15 @@ const known = { nodes: new Set<string>(), endpoints: new Map<string, string>() }
 
 /** A replica, and its answer at a time. */
 function replica(name: string) {
-  const reader = new TargetReader(target(name), { declaration, token: null }, index, 0);
+  const reader = new TargetReader(
+    target(name),
+    { declaration, token: null },
+    {
+      index,
+      nowMs: 0,
+      knownUntilMs: null,
+    },
+  );
   return {
     reader,
     answers: (text: string, atMs: number) => reader.read({ read: async () => text } as never, known, () => atMs),

@@ -149,6 +149,42 @@ describe("queries of a Prometheus", () => {
   });
 });
 
+it("reads what a query gave while the control plane did not run, and nothing twice", async () => {
+  let result: object[] = [{ metric: { instance: "n1" }, value: [1, "21"] }];
+  const { url, requests } = await exporter((address) => {
+    const { pathname, searchParams } = new URL(address, "http://h");
+    if (!pathname.endsWith("/query_range"))
+      return JSON.stringify({ status: "success", data: { resultType: "vector", result } });
+    const end = Number(searchParams.get("end"));
+    // Before the newest value that is known, and after it.
+    const values = [end - 10_000, end - 0.002, end - 0.001].map((at, index) => [at, index === 0 ? "5" : "31"]);
+    const series = [{ metric: { instance: "n1:9100" }, values }];
+    return JSON.stringify({ status: "success", data: { resultType: "matrix", result: series } });
+  });
+  const queries = [{ value: "outletC", unit: "°C", query: "outlet" }];
+  await declare("site", "prometheus", { url, every: "5s", queries });
+  await expect.poll(target, patience).toMatchObject({ state: "up", values: 1 });
+  const ranges = (): readonly string[] => requests.flatMap((each) => (each.url.includes("_range") ? [each.url] : []));
+  expect(ranges()).toEqual([]);
+  await live.close();
+  // The value has vanished since, but the Prometheus has kept it.
+  result = [];
+  live = await start();
+  const values = async (): Promise<readonly number[]> => {
+    const { metrics } = await live.client.series({ subject: "node:n1", points: 100 });
+    return metrics.find(({ name }) => name === "outletC")?.values.filter((value) => value !== null) ?? [];
+  };
+  // Values within two seconds of each other are one point with their mean.
+  await expect.poll(async () => (await values()).at(-1), patience).toBeGreaterThan(21);
+  expect(Math.min(...(await values()))).toBeGreaterThanOrEqual(21);
+  expect(ranges().length).toBe(1);
+  expect(Object.fromEntries(new URL(ranges()[0] ?? "", "http://h").searchParams)).toMatchObject({
+    query: "outlet",
+    step: expect.stringMatching(/^[5-9]$/),
+  });
+  await expect.poll(target, patience).toMatchObject({ problem: "the query has an empty result" });
+});
+
 it("lets an endpoint follow a query without a gateway, and holds its number while the value is not known", async () => {
   let jobs = "30";
   const { url } = await exporter(() => {

@@ -1,11 +1,14 @@
 /** The result of a PromQL query as samples of subjects. https://prometheus.io/docs/prometheus/latest/querying/api/ */
 import type { PrometheusQuery } from "@headroom/metrics";
 import { acceleratorSubject } from "@headroom/views";
+import type { SubjectSample } from "@headroom/views";
 import { z } from "zod";
 
 /** Maximum number of series of one result that are read. */
 const RESULT_MAX = 100_000;
 const ID_CHARS_MAX = 256;
+/** Maximum number of points of one series over a range. */
+const POINTS_MAX = 1_000;
 
 const point = z.tuple([z.number(), z.string()]);
 const vector = z.object({
@@ -43,6 +46,43 @@ export interface QueryOutcome {
 export const queryUrl = (base: string, query: string): string =>
   `${base.replace(/\/+$/, "")}/api/v1/query?query=${encodeURIComponent(query)}`;
 
+const rangeAnswer = z.object({
+  status: z.literal("success"),
+  data: z.object({
+    resultType: z.literal("matrix"),
+    result: z
+      .array(z.object({ metric: z.record(z.string(), z.string()), values: z.array(point).max(POINTS_MAX) }))
+      .max(RESULT_MAX),
+  }),
+});
+
+/** Times in ms and whole seconds. */
+export interface QueryRange {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly stepS: number;
+}
+
+export function rangeUrl(base: string, query: string, { fromMs, untilMs, stepS }: QueryRange): string {
+  const parameters = { query, start: String(fromMs / 1_000), end: String(untilMs / 1_000), step: String(stepS) };
+  return `${base.replace(/\/+$/, "")}/api/v1/query_range?${new URLSearchParams(parameters).toString()}`;
+}
+
+/** Values over a range, of subjects that the fleet knows. Throws if the text is no answer to a query over a range. */
+export function rangeSamples(text: string, query: PrometheusQuery, known: KnownSubjects): readonly SubjectSample[] {
+  const read = rangeAnswer.safeParse(jsonOf(text));
+  if (!read.success) throw new Error(read.error.issues[0]?.message ?? "the answer has another form");
+  return read.data.data.result.flatMap(({ metric, values }) => {
+    const subject = subjectOf(query, metric, known);
+    if (subject === null) return [];
+    return values.flatMap(([seconds, value]) =>
+      Number.isFinite(Number(value))
+        ? [{ subject, atMs: Math.round(seconds * 1_000), values: { [query.value]: Number(value) } }]
+        : [],
+    );
+  });
+}
+
 /** Throws if the text is no answer to a query. An empty result is an answer: nothing is known now. */
 export function querySamples(text: string, query: PrometheusQuery, known: KnownSubjects): QueryOutcome {
   const { data } = readAnswer(text);
@@ -72,15 +112,17 @@ export function querySamples(text: string, query: PrometheusQuery, known: KnownS
 }
 
 function readAnswer(text: string): z.output<typeof answer> {
-  let json: unknown;
+  const read = answer.safeParse(jsonOf(text));
+  if (read.success) return read.data;
+  throw new Error(read.error.issues[0]?.message ?? "the answer has another form than that of Prometheus");
+}
+
+function jsonOf(text: string): unknown {
   try {
-    json = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw new Error("the answer is no JSON: is this the address of a Prometheus?");
   }
-  const read = answer.safeParse(json);
-  if (read.success) return read.data;
-  throw new Error(read.error.issues[0]?.message ?? "the answer has another form than that of Prometheus");
 }
 
 function subjectOf(

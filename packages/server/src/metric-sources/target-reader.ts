@@ -4,11 +4,20 @@ import type { MappingIndex, MetricTarget } from "@headroom/metrics";
 import { acceleratorSubject } from "@headroom/views";
 import type { SubjectSample } from "@headroom/views";
 import type { AddressReader } from "./read-address.ts";
-import { querySamples, queryUrl } from "./query-samples.ts";
-import type { KnownSubjects, QueryOutcome } from "./query-samples.ts";
+import { querySamples, queryUrl, rangeSamples, rangeUrl } from "./query-samples.ts";
+import type { KnownSubjects, QueryOutcome, QueryRange } from "./query-samples.ts";
 import type { ReadSource, TargetState } from "./target-messages.ts";
 
 const ACCEPT = "text/plain;version=0.0.4;q=0.9,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
+
+/** Intervals of a query without a reading after which the values in between are read from the Prometheus. */
+const PAST_INTERVALS_MIN = 3;
+/** Maximum length in ms of such a period: series are kept for 30 days. */
+const PAST_MS_MAX = 30 * 86_400_000;
+/** Points of a series over such a period, and values of all series: about 8 MiB of text. */
+const PAST_POINTS_MIN = 5;
+const PAST_POINTS_MAX = 60;
+const PAST_VALUES_MAX = 200_000;
 
 interface Outcome {
   readonly samples: readonly SubjectSample[];
@@ -25,8 +34,23 @@ export class TargetReader {
   #dueAtMs: number;
   #isReading = false;
 
-  constructor(target: MetricTarget, source: ReadSource, index: MappingIndex, nowMs: number) {
+  /** Time in ms up to which values of a query are known; `null`: nothing is known. */
+  #knownUntilMs: number | null;
+  /** A period before the last reading of which values of the query are missing; `null`: none. */
+  #missing: Pick<QueryRange, "fromMs" | "untilMs"> | null = null;
+
+  /** `knownUntilMs`: time up to which an earlier process has recorded values; `null`: there was none. */
+  constructor(
+    target: MetricTarget,
+    source: ReadSource,
+    {
+      index,
+      nowMs,
+      knownUntilMs,
+    }: { readonly index: MappingIndex; readonly nowMs: number; readonly knownUntilMs: number | null },
+  ) {
     this.target = target;
+    this.#knownUntilMs = knownUntilMs;
     this.#source = source;
     this.#reading = new MappedReading(index);
     this.#dueAtMs = nowMs;
@@ -81,6 +105,7 @@ export class TargetReader {
     try {
       const outcome = await this.#outcome(addresses, known, clock);
       const { sampleCount, valueCount, problem } = outcome;
+      this.#noteMissing(beganMs);
       const durationMs = clock() - beganMs;
       this.#enter("up", clock(), { readAtMs: clock(), durationMs, sampleCount, valueCount, problem });
       return outcome.samples;
@@ -94,6 +119,43 @@ export class TargetReader {
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /**
+   * Values of the period in which the query was not read before its last reading: the Prometheus has kept them. Empty: there was no such
+   * period. Never rejects: a failure is the problem of the target.
+   */
+  async readPast(addresses: AddressReader, known: KnownSubjects): Promise<Outcome["samples"]> {
+    const { query, url } = this.target;
+    const [missing, { token, declaration }] = [this.#missing, this.#source];
+    if (query === null || missing === null) return [];
+    this.#missing = null;
+    const points = Math.max(
+      PAST_POINTS_MIN,
+      Math.min(PAST_POINTS_MAX, Math.floor(PAST_VALUES_MAX / this.#state.sampleCount)),
+    );
+    const stepS = Math.max(declaration.every, Math.ceil((missing.untilMs - missing.fromMs) / 1_000 / points));
+    const timeoutMs = ("timeout" in declaration ? declaration.timeout : 10) * 1_000;
+    try {
+      const range = rangeUrl(url, query.query, { ...missing, stepS });
+      return rangeSamples(
+        await addresses.read({ url: range, token, timeoutMs, accept: "application/json" }),
+        query,
+        known,
+      );
+    } catch (error) {
+      const period = `${new Date(missing.fromMs).toISOString()} to ${new Date(missing.untilMs).toISOString()}`;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#state = { ...this.#state, problem: `values from ${period} are unknown: ${reason}`.slice(0, 500) };
+      return [];
+    }
+  }
+
+  #noteMissing(beganMs: number): void {
+    const fromMs = Math.max(this.#knownUntilMs ?? beganMs, beganMs - PAST_MS_MAX);
+    if (this.target.query !== null && beganMs - fromMs > PAST_INTERVALS_MIN * this.everyMs)
+      this.#missing = { fromMs, untilMs: beganMs };
+    this.#knownUntilMs = beganMs;
   }
 
   #enter(state: "up" | "silent", nowMs: number, rest: Partial<TargetState>): void {

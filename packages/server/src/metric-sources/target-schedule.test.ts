@@ -34,6 +34,8 @@ it("reads a target again and again while hundreds before it never answer", async
   let recordedCount = 0;
   const schedule = new TargetSchedule({
     record: (samples) => (recordedCount += samples.length),
+    recordPast: async () => undefined,
+    completeUntilMs: null,
     nowMs: () => Date.now(),
   });
   schedule.set({

@@ -36,6 +36,10 @@ const keyOf = ({ source, url, node, endpoint, replica, query }: MetricTarget): s
 
 interface ScheduleOptions {
   readonly record: (samples: readonly SubjectSample[]) => void;
+  /** Records values of earlier times that were read afterwards. */
+  readonly recordPast: (samples: readonly SubjectSample[]) => Promise<void>;
+  /** Time in ms up to which an earlier process has recorded values; `null`: there was none. */
+  readonly completeUntilMs: number | null;
   readonly nowMs: () => number;
 }
 
@@ -44,6 +48,8 @@ export class TargetSchedule {
   readonly #addresses = new AddressReader();
   readonly #timer: NodeJS.Timeout;
   #readers = new Map<string, TargetReader>();
+  /** See `ScheduleOptions`; `null` after the first plan, because sources that are declared later have no earlier values. */
+  #completeUntilMs: number | null;
   #sources = new Map<string, { readonly source: ReadSource; readonly text: string; readonly index: MappingIndex }>();
   #known: KnownSubjects = { nodes: new Set(), endpoints: new Map() };
   readonly #followed = new FollowedValues();
@@ -61,6 +67,7 @@ export class TargetSchedule {
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
+    this.#completeUntilMs = options.completeUntilMs;
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#timer.unref();
   }
@@ -79,13 +86,16 @@ export class TargetSchedule {
     );
     const readers = new Map<string, TargetReader>();
     const added: TargetReader[] = [];
+    const knownUntilMs = this.#completeUntilMs;
+    this.#completeUntilMs = null;
     for (const target of plan.targets) {
       const found = sources.get(target.source);
       if (found === undefined) continue;
       const key = keyOf(target);
       const known = this.#sources.get(target.source)?.text === found.text ? this.#readers.get(key) : undefined;
       if (known !== undefined) known.source = found.source;
-      const reader = known ?? new TargetReader(target, found.source, found.index, nowMs());
+      const reader =
+        known ?? new TargetReader(target, found.source, { index: found.index, nowMs: nowMs(), knownUntilMs });
       if (known === undefined) added.push(reader);
       readers.set(key, reader);
     }
@@ -174,6 +184,9 @@ export class TargetSchedule {
     const samples = await reader.read(this.#addresses, this.#known, this.#options.nowMs);
     this.#reading[kind]--;
     this.#followed.addAnswer(reader, this.#options.nowMs());
+    // Before the newest values are recorded: earlier ones than the newest of a series are not taken.
+    const past = await reader.readPast(this.#addresses, this.#known);
+    if (past.length > 0) await this.#options.recordPast(past);
     if (samples.length === 0) return;
     const { node, endpoint } = reader.target;
     if (endpoint !== null) this.#changedEndpoints.add(endpoint);

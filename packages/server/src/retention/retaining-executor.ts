@@ -17,6 +17,8 @@ import type {
   LogRequest,
   NodeReadings,
   NodeSignals,
+  PastNodeSignals,
+  UnwatchedPeriod,
 } from "@headroom/executors";
 import { OperationalError } from "@headroom/platform";
 import type { CacheReport } from "@headroom/stores";
@@ -140,6 +142,11 @@ export class RetainingExecutor
 
   nodeSignals(): NodeSignals | null {
     return this.#inner.nodeSignals?.() ?? null;
+  }
+
+  async pastNodeSignals(period: UnwatchedPeriod): Promise<PastNodeSignals> {
+    const kept = await this.#inner.pastNodeSignals?.(period);
+    return kept ?? { signals: [], unknown: "This executor keeps no past signals." };
   }
 
   async readAccelerators(): Promise<readonly NodeReadings[]> {

@@ -17,7 +17,7 @@ export const SERIES_SCHEMA = `
   CREATE INDEX IF NOT EXISTS series_by_age ON series (newest_ms);
 `;
 /** Time in ms for which samples are gathered before they are written, so that many samples go into a row at once. */
-const WRITTEN_AFTER_MS = 300_000;
+export const GATHERED_MS = 300_000;
 /** Maximum number of samples of one subject that wait for a slow disk. Older samples are dropped. */
 const GATHERED_MAX = 80;
 /** Maximum number of metrics of one subject. */
@@ -64,7 +64,7 @@ export class SeriesRows {
   ): void {
     const due: string[] = [];
     for (const [subject, { sinceMs }] of this.#gathered) {
-      if (!all && (due.length >= max || nowMs - sinceMs < WRITTEN_AFTER_MS)) break;
+      if (!all && (due.length >= max || nowMs - sinceMs < GATHERED_MS)) break;
       due.push(subject);
     }
     if (due.length > 0) this.#write(database, due);
@@ -107,13 +107,42 @@ export class SeriesRows {
     return Number(remove.run(beforeMs, max).changes);
   }
 
+  /** Time in ms of the newest sample of all rows; `null`: there is no row. */
+  newestMs(database: DatabaseSync): number | null {
+    const newest = database.prepare("SELECT max(newest_ms) AS ms FROM series").get()?.["ms"];
+    return typeof newest === "number" ? newest : null;
+  }
+
   /** Time of the row whose newest sample is oldest; `null`: there is no row. */
   oldestMs(database: DatabaseSync): number | null {
     const oldest = database.prepare("SELECT min(newest_ms) AS ms FROM series").get()?.["ms"];
     return typeof oldest === "number" ? oldest : null;
   }
 
+  /** Writes values of earlier times, by subject, as far as the series have no later value of the same name. */
+  writePast(database: DatabaseSync, samples: ReadonlyMap<string, readonly SubjectSample[]>): void {
+    this.#writeRows(database, samples.keys(), (series, subject) => {
+      const newestMs = new Map(series.names.map((name) => [name, series.newestMs(name) ?? 0]));
+      const later = (samples.get(subject) ?? []).filter(({ atMs, values }) =>
+        Object.keys(values).every((name) => atMs > (newestMs.get(name) ?? 0)),
+      );
+      series.addPast(later);
+    });
+  }
+
   #write(database: DatabaseSync, due: readonly string[]): void {
+    this.#writeRows(database, due, (series, subject) => {
+      for (const { atMs, values } of this.#gathered.get(subject)?.samples ?? []) series.add(atMs, 0, values);
+    });
+    for (const subject of due) this.#gathered.delete(subject);
+  }
+
+  /** Changes the series of the subjects in one transaction. */
+  #writeRows(
+    database: DatabaseSync,
+    subjects: Iterable<string>,
+    change: (series: Series, subject: string) => void,
+  ): void {
     const find = database.prepare("SELECT series, packed FROM series WHERE subject = ?");
     const put = database.prepare(
       `INSERT INTO series (subject, newest_ms, series, packed) VALUES (?, ?, '', ?)
@@ -121,19 +150,17 @@ export class SeriesRows {
     );
     database.exec("BEGIN");
     try {
-      for (const subject of due) {
+      for (const subject of subjects) {
         const row = find.get(subject);
         const series = row === undefined ? new Series({ names: [], points: [] }, SUBJECT_NAMES_MAX) : seriesFrom(row);
-        const samples = this.#gathered.get(subject)?.samples ?? [];
-        for (const { atMs, values } of samples) series.add(atMs, 0, values);
-        put.run(subject, samples.at(-1)?.atMs ?? 0, packed(series));
+        change(series, subject);
+        put.run(subject, series.newestMs() ?? 0, packed(series));
       }
       database.exec("COMMIT");
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
-    for (const subject of due) this.#gathered.delete(subject);
   }
 }
 

@@ -10,7 +10,7 @@ import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@h
 import { mappedUnits } from "@headroom/metrics";
 import { AttemptSeries, seriesView } from "@headroom/views";
 import type { NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
-import { addPackedColumn, moveAccelerators, SERIES_SCHEMA, SeriesRows } from "./series-rows.ts";
+import { addPackedColumn, GATHERED_MS, moveAccelerators, SERIES_SCHEMA, SeriesRows } from "./series-rows.ts";
 import type {
   AttemptSample,
   MetricsRequest,
@@ -91,6 +91,25 @@ export class TelemetryDatabase {
 
   addSubjects(samples: readonly SubjectSample[]): void {
     this.#subjects.add(samples);
+  }
+
+  /** Writes values of earlier times; other requests are answered in between. */
+  async addPast(samples: readonly SubjectSample[]): Promise<void> {
+    const bySubject = [...Map.groupBy(samples, ({ subject }) => subject)];
+    for (let from = 0; from < bySubject.length; from += FLUSHED_PER_TURN) {
+      const part = new Map(bySubject.slice(from, from + FLUSHED_PER_TURN));
+      this.#orNew(() => this.#subjects.writePast(this.#database, part));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /**
+   * Time in ms up to which series of earlier processes can be complete; `null`: there are none. Samples that a process gathered are lost when
+   * it dies.
+   */
+  completeUntilMs(): number | null {
+    const newestMs = this.#orNew(() => this.#subjects.newestMs(this.#database));
+    return newestMs === null ? null : newestMs - GATHERED_MS;
   }
 
   readings(request: ReadingsRequest): readonly AcceleratorHistory[] {

@@ -12,6 +12,8 @@ const schedule = new TargetSchedule({
     database.addSubjects(samples);
     writer?.addSubjects(samples);
   },
+  recordPast: (samples) => database.addPast(samples),
+  completeUntilMs: database.completeUntilMs(),
   nowMs: () => Date.now(),
 });
 

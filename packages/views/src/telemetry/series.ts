@@ -49,13 +49,31 @@ export class Series {
   }
 
   add(atMs: number, step: number, values: Readonly<Record<string, number>>): void {
+    this.#put(0, { atMs, count: 1, step, values: this.#rowOf(values) });
+  }
+
+  /** Adds values of earlier times, which were read afterwards: the series is rolled up again with them. */
+  addPast(past: readonly { readonly atMs: number; readonly values: Readonly<Record<string, number>> }[]): void {
+    const rows = past.map(({ atMs, values }) => ({ atMs, count: 1, step: 0, values: this.#rowOf(values) }));
+    const all = [...this.points(), ...rows].toSorted((left, right) => left.atMs - right.atMs);
+    this.#levels.length = 0;
+    for (const point of all) this.#put(0, point);
+  }
+
+  /** Time in ms of the newest value of this name, or of any name; `null`: there is none. */
+  newestMs(name?: string): number | null {
+    const column = name === undefined ? null : this.#names.indexOf(name);
+    const found = this.points().findLast(({ values }) => column === null || (values[column] ?? null) !== null);
+    return found?.atMs ?? null;
+  }
+
+  #rowOf(values: Readonly<Record<string, number>>): readonly (number | null)[] {
     for (const name of Object.keys(values))
       if (!this.#names.includes(name) && this.#names.length < this.#namesMax) this.#names.push(name);
-    const row = this.#names.map((name) => {
+    return this.#names.map((name) => {
       const value = values[name];
       return value === undefined || !Number.isFinite(value) ? null : value;
     });
-    this.#put(0, { atMs, count: 1, step, values: row });
   }
 
   /** Oldest first. */

@@ -34,6 +34,7 @@ export interface Condition {
   readonly status: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly lastTransitionTime?: string;
 }
 
 export type Quantities = Readonly<Record<string, string>>;

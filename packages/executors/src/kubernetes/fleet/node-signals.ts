@@ -3,8 +3,16 @@
  * (github.com/kubernetes/node-problem-detector, config/), and any others by their names.
  */
 import type { NodeId } from "@headroom/model";
-import { NODE_SIGNALS_MAX, clusterText, signalCode, type NodeSignal } from "../../node-signals.ts";
-import type { KubernetesNode, Toleration } from "../api/objects.ts";
+import {
+  NODE_SIGNALS_MAX,
+  clusterText,
+  signalCode,
+  type NodeSignal,
+  type PastNodeSignal,
+  type PastNodeSignals,
+  type UnwatchedPeriod,
+} from "../../node-signals.ts";
+import type { Condition, KubernetesNode, Toleration } from "../api/objects.ts";
 import { taintText, untoleratedTaints } from "./cluster-nodes.ts";
 
 interface Known {
@@ -50,28 +58,78 @@ export function kubernetesSignals(
   return signals;
 }
 
+const NOT_READY = {
+  code: "k8s-not-ready",
+  severity: "critical",
+  action: "look at the kubelet and the machine",
+} as const;
+
+/** The signal that a condition is when it is bad. */
+function ruleOf(type: string): Known & Pick<NodeSignal, "code"> {
+  return type === "Ready" ? NOT_READY : { code: signalCode("k8s", type), ...(known.get(type) ?? OTHER) };
+}
+
+function isBad({ type, status }: Condition): boolean {
+  if (type === "Ready") return status !== "True";
+  return known.has(type) || !isGood(type) ? status === "True" : status === "False";
+}
+
 function signalsOf({ spec, status }: KubernetesNode): readonly Omit<NodeSignal, "nodeId">[] {
-  const signals: Omit<NodeSignal, "nodeId">[] = [];
-  for (const { type, status: value, reason, message } of status?.conditions ?? []) {
-    const text = clusterText(`${type}=${value}`, reason, message);
-    if (type === "Ready") {
-      if (value !== "True")
-        signals.push({
-          code: "k8s-not-ready",
-          severity: "critical",
-          detail: `${text}; look at the kubelet and the machine`,
-        });
-      continue;
-    }
-    const isBad = known.has(type) || !isGood(type) ? value === "True" : value === "False";
-    if (!isBad) continue;
-    const { severity, action } = known.get(type) ?? OTHER;
-    signals.push({ code: signalCode("k8s", type), severity, detail: `${text}; ${action}` });
-  }
+  const signals = (status?.conditions ?? []).filter(isBad).map((condition): Omit<NodeSignal, "nodeId"> => {
+    const { type, status: value, reason, message } = condition;
+    const { code, severity, action } = ruleOf(type);
+    return { code, severity, detail: `${clusterText(`${type}=${value}`, reason, message)}; ${action}` };
+  });
   if (spec?.unschedulable === true)
     signals.push({ code: "k8s-cordoned", severity: "info", detail: "the node is cordoned; kubectl uncordon ends it" });
   return signals;
 }
+
+/** Conditions that the controller sets to `Unknown` together with `Ready` when a kubelet is silent. */
+const OF_KUBELET: ReadonlySet<string> = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);
+/** Time in ms between the transitions of conditions that a kubelet reports again after its silence. */
+const TOGETHER_MS = 60_000;
+
+/**
+ * Conditions that became good within the period. A node that joined in it has only its first conditions, which are no end of
+ * anything.
+ */
+export function pastKubernetesSignals(
+  nodes: Iterable<KubernetesNode>,
+  { fromMs, untilMs }: UnwatchedPeriod,
+  nodeIdOf: (name: string) => NodeId,
+): PastNodeSignals {
+  const signals: PastNodeSignal[] = [];
+  for (const { metadata, status } of nodes) {
+    if (!(timeOf(metadata.creationTimestamp) <= fromMs)) continue;
+    const ended = (status?.conditions ?? []).flatMap((condition) => {
+      const endedAtMs = timeOf(condition.lastTransitionTime);
+      const isIn = endedAtMs > fromMs && endedAtMs <= untilMs;
+      return isIn && !isBad(condition) && condition.status !== "Unknown" ? [{ type: condition.type, endedAtMs }] : [];
+    });
+    const backAtMs = ended.find(({ type }) => type === "Ready")?.endedAtMs ?? Number.NaN;
+    const own = ended.filter(
+      ({ type, endedAtMs }) => !OF_KUBELET.has(type) || !(Math.abs(endedAtMs - backAtMs) <= TOGETHER_MS),
+    );
+    for (const { type, endedAtMs } of own.slice(0, NODE_SIGNALS_MAX)) {
+      const { code, severity, action } = ruleOf(type);
+      signals.push({
+        nodeId: nodeIdOf(metadata.name),
+        code,
+        severity,
+        detail: `${clusterText(type)}; ${action}`,
+        endedAtMs,
+      });
+    }
+  }
+  return {
+    signals,
+    unknown: "Kubernetes keeps the newest change of each condition. Earlier ones, cordons and taints are unknown.",
+  };
+}
+
+/** In ms; not a number: there is none. */
+const timeOf = (text: string | undefined): number => Date.parse(text ?? "");
 
 /** An operator or a repair controller taints a node to keep work away, and with `NoExecute` to evict what runs. */
 const taintSignals = (

@@ -9,6 +9,7 @@ import type { SlurmSettings } from "../settings.ts";
 import type { JobList } from "./job-list.ts";
 import { JOB_FORMAT, readJobList } from "./job-list.ts";
 import { runCommand, type CommandOutput } from "@headroom/platform";
+import type { PastAnswer } from "../executor/past-node-signals.ts";
 import { RestReader } from "../rest/rest-reader.ts";
 
 /** Commands at a time. The controller serves few at once anyway, and each costs a process here. */
@@ -19,6 +20,8 @@ const REST_PAUSE_MS = 30_000;
 const REST_BLIND_PAUSE_MS = 600_000;
 /** Age in ms up to which one answer of `squeue` serves all jobs that slurmrestd left out. Less than the pause before a job is submitted again. */
 const RECENT_MS = 5_000;
+
+const UTC = { TZ: "UTC" } as const;
 
 /** The users of the jobs, by name of the job. */
 export interface JobOwners {
@@ -180,20 +183,36 @@ export class SlurmCommands {
     await this.#answer("scontrol", ["update", `nodename=${node}`, ...change]);
   }
 
-  async #answer(program: string, args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.#run(program, args);
+  /** The past of nodes since a time in ms, with times in UTC: events of the accounting, else the nodes as they are. */
+  async pastNodes(fromMs: number): Promise<PastAnswer> {
+    const start = new Date(fromMs).toISOString().slice(0, 19);
+    const format = "Format=NodeName,State,TimeStart,TimeEnd,Reason";
+    try {
+      const args = ["--noheader", "--parsable2", "show", "event", "Event=Node", `Start=${start}`, format];
+      return { kind: "events", text: await this.#answer("sacctmgr", args, UTC) };
+    } catch {
+      return { kind: "nodes", text: await this.#answer("scontrol", ["show", "node", "--all", "--oneliner"], UTC) };
+    }
+  }
+
+  async #answer(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.#run(program, args, env);
     if (code === 0) return stdout;
     const message = `${program} failed: ${shortened(stderr || stdout || `exit code ${code}`)}`;
     throw new OperationalError("executorUnreachable", message, { retryable: true });
   }
 
-  async #run(program: string, args: readonly string[]): Promise<CommandOutput> {
+  async #run(
+    program: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<CommandOutput> {
     if (this.#running >= CONCURRENCY_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running += 1;
     try {
       const { commands, commandTimeoutMs } = this.#settings;
       const file = commands === undefined ? program : path.join(commands, program);
-      return await runCommand(file, args, { timeoutMs: commandTimeoutMs, env: this.#env });
+      return await runCommand(file, args, { timeoutMs: commandTimeoutMs, env: { ...this.#env, ...env } });
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
