@@ -19,6 +19,10 @@ export const attemptPerformance = z
                 .number()
                 .meta({ description: "Over the median of the ranks, a mean since `sinceStep`." }),
               sinceStep: count,
+              part: z.object({ name: z.string(), slowerPercent: z.number() }).optional().meta({
+                description:
+                  "The part of the step that is slow, over the median of the same part. Absent: the step as a whole is slow.",
+              }),
               sinceMs: instantMs.meta({ description: "When the rank was named." }),
             }),
           )

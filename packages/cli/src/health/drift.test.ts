@@ -64,7 +64,16 @@ describe("headroom health slow", () => {
     expect((await run(["health", "slow", "-"], lines(steps))).stdout).toContain("160 step times, 1 changes to slow");
   });
 
+  it("names the part of the step that is slow, where the file states parts", async () => {
+    const rows = steps.map((row) => ({ ...row, seconds: 1, parts: { input: 0.2 * row.seconds, compute: 0.8 } }));
+    expect(JSON.parse((await run(["health", "slow", "-", "--json"], lines(rows))).stdout)).toMatchObject([
+      { node: "n5", since_step: 80, slower_pct: 0, part: "input", part_slower_pct: expect.closeTo(25, 0) },
+    ]);
+    expect((await run(["health", "slow", "-"], lines(rows))).stdout).toMatch(/n5\s+25% in input\s+/);
+  });
+
   it.each([
+    [`{"step":1,"node":"a","seconds":1,"parts":[1]}`, "-:1: parts: expected seconds by name"],
     [`{"step":1,"node":"a"}`, "-:1: seconds: expected a number above 0"],
     [lines([steps[8], steps[0]]), "-:2: step 0 after step 10: sort the rows"],
     ["\n", "no step times"],

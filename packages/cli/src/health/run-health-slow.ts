@@ -67,7 +67,7 @@ class OpenSteps {
     this.#newTest = newTest;
   }
 
-  add({ set, step, node, seconds }: Row, where: string): void {
+  add({ set, step, ...time }: Row, where: string): void {
     this.#count++;
     const own = this.#open(set, step, where);
     if (step < own.step) refuse(`${where}: step ${step} after step ${own.step}: sort the rows of a set by step`);
@@ -77,7 +77,7 @@ class OpenSteps {
       own.times = [];
     }
     if (own.times.length >= NODES_OF_STEP_MAX) refuse(`${where}: more than ${NODES_OF_STEP_MAX} nodes in a step`);
-    own.times.push({ node, seconds });
+    own.times.push(time);
   }
 
   finish(): { readonly found: readonly SlowNodeOfSet[]; readonly count: number } {
@@ -101,12 +101,16 @@ class OpenSteps {
 
 function readRow(value: unknown, where: string): Row {
   const fields = typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  const { set = "", step, node, seconds } = fields;
+  const { set = "", step, node, seconds, parts } = fields;
   if (typeof set !== "string") refuse(`${where}: set: expected the name of the workload or set`);
   if (typeof node !== "string" || node === "") refuse(`${where}: node: expected a name`);
   if (!Number.isSafeInteger(step)) refuse(`${where}: step: expected a whole number`);
   if (typeof seconds !== "number" || !(seconds > 0)) refuse(`${where}: seconds: expected a number above 0`);
-  return { set, step: step as number, node, seconds };
+  if (parts === undefined) return { set, step: step as number, node, seconds };
+  const isRecord = typeof parts === "object" && parts !== null && !Array.isArray(parts);
+  if (!isRecord || !Object.values(parts).every((each) => typeof each === "number"))
+    refuse(`${where}: parts: expected seconds by name`);
+  return { set, step: step as number, node, seconds, parts: parts as Readonly<Record<string, number>> };
 }
 
 function printFound({ print, paint, terminal }: CommandContext, found: readonly SlowNodeOfSet[], count: number): void {
@@ -118,13 +122,15 @@ function printFound({ print, paint, terminal }: CommandContext, found: readonly 
       { title: "SINCE STEP", align: "right" as const },
       { title: "NAMED AT", align: "right" as const },
     ];
-    const rows = found.map(({ set, node, slower_pct: slower, since_step: since, step }) => [
-      printable(set),
-      printable(node),
-      `${slower}%`,
-      String(since),
-      String(step),
-    ]);
+    const rows = found.map(
+      ({ set, node, slower_pct: slower, part, part_slower_pct: inPart, since_step: since, step }) => [
+        printable(set),
+        printable(node),
+        part === undefined ? `${slower}%` : `${inPart}% in ${printable(part)}`,
+        String(since),
+        String(step),
+      ],
+    );
     print(...tableLines(columns, rows, terminal.stdout, paint), "");
   }
   print(`${count} step times, ${found.length} changes to slow`);

@@ -60,6 +60,19 @@ describe("the progress file", () => {
     ]);
   });
 
+  it("reads step times of workers, with the parts that they state", async () => {
+    const lines = [
+      `{"kind":"step","worker":3,"step":7,"seconds":0.9}`,
+      `{"kind":"step","step":8,"seconds":1,"parts":{"compute":0.6,"input":0.2}}`,
+    ];
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    const { stepTimes } = await progress.read();
+    expect(stepTimes?.times).toEqual([
+      [7, 3, 0.9],
+      [8, 0, 1, { compute: 0.6, input: 0.2 }],
+    ]);
+  });
+
   it("counts what it cannot read and goes on behind it", async () => {
     const broken = [
       "{",
@@ -68,6 +81,7 @@ describe("the progress file", () => {
       `{"kind":"progress","step":1e300}`,
       `{"kind":"progress","step":1,"metrics":{"loss":"low"}}`,
       `{"kind":"checkpoint","step":1}`,
+      `{"kind":"step","step":1,"seconds":1,"parts":{${Array.from({ length: 9 }, (_, n) => `"p${n}":1`).join(",")}}}`,
       `{"kind":"progress","step":1,"metrics":{${Array.from({ length: 33 }, (_, n) => `"m${n}":1`).join(",")}}}`,
       `"${"x".repeat(200_000)}"`,
     ];

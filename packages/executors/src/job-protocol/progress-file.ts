@@ -35,6 +35,8 @@ const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;
 /** A day. */
 const STEP_SECONDS_MAX = 86_400;
+/** Parts of a step that a worker states. */
+const PARTS_MAX = 8;
 const NEWLINE = 10;
 const tooLong = `longer than ${LINE_MAX_BYTES} bytes`;
 
@@ -54,6 +56,10 @@ const progressLine = z.discriminatedUnion("kind", [
     worker: count.max(WORKER_MAX).optional(),
     step: count,
     seconds: z.number().positive().max(STEP_SECONDS_MAX),
+    parts: z
+      .record(z.string().regex(/^[A-Za-z][\w-]{0,31}$/), z.number().min(0).max(STEP_SECONDS_MAX))
+      .refine((parts) => Object.keys(parts).length <= PARTS_MAX, `at most ${PARTS_MAX} parts`)
+      .optional(),
   }),
   z.object({
     kind: z.literal("utilization"),
@@ -108,7 +114,7 @@ interface Gathered {
   hasUtilization: boolean;
   readonly checkpoints: Extract<Signal, { kind: "checkpointReported" }>[];
   readonly artifacts: ArtifactLine[];
-  readonly stepTimes: [step: number, rank: number, seconds: number][];
+  readonly stepTimes: Extract<Signal, { kind: "stepTimesReported" }>["times"][number][];
 }
 
 interface Identity {
@@ -273,8 +279,8 @@ export class ProgressFile {
         metrics: metrics ?? {},
       };
     } else if (parsed.data.kind === "step") {
-      const { step, worker = 0, seconds } = parsed.data;
-      into.stepTimes.push([step, worker, seconds]);
+      const { step, worker = 0, seconds, parts } = parsed.data;
+      into.stepTimes.push(parts === undefined ? [step, worker, seconds] : [step, worker, seconds, parts]);
     } else if (parsed.data.kind === "utilization") {
       this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
       into.hasUtilization = true;

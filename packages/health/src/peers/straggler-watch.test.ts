@@ -30,6 +30,31 @@ describe("the ranks of a gang", () => {
     expect(found?.ranks[0]?.slowerPercent).toBeCloseTo(24, -1);
   });
 
+  it("are named with the part of the step that is slow, where they state parts", () => {
+    const draw = uniformDraws(9);
+    const watch = new StragglerWatch(ranks);
+    for (let step = 0; step < 60; step++)
+      watch.take(
+        ranks.map((rank): RankStepTime => {
+          const noisy = (seconds: number): number => seconds * (1 + 0.01 * (draw() - 0.5));
+          const parts = {
+            compute: noisy(0.7),
+            input: noisy(rank === 5 && step >= 30 ? 0.12 : 0.1),
+            small: 0.001 + draw(),
+          };
+          return [step, rank, parts.compute + parts.input, rank === 5 ? { ...parts, own: 1 } : parts];
+        }),
+      );
+    expect(watch.stragglers?.ranks).toEqual([
+      {
+        rank: 5,
+        slowerPercent: expect.closeTo(2.5, 0),
+        sinceStep: 30,
+        part: { name: "input", slowerPercent: expect.closeTo(20, 0) },
+      },
+    ]);
+  });
+
   it("recover, and are compared without ranks that do not report", () => {
     const draw = uniformDraws(3);
     const watch = new StragglerWatch(ranks);

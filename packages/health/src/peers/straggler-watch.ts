@@ -16,14 +16,21 @@ const OPEN_STEPS_MIN = 8;
 /** Slow ranks that are named, the slowest first. */
 const RANKS_MAX = 16;
 
-/** Seconds that a rank worked on a step, without waiting for others. */
-export type RankStepTime = readonly [step: number, rank: number, seconds: number];
+/** Seconds that a rank worked on a step, without waiting for others, and seconds of its parts by name. */
+export type RankStepTime = readonly [
+  step: number,
+  rank: number,
+  seconds: number,
+  parts?: Readonly<Record<string, number>>,
+];
 
 export interface Straggler {
   readonly rank: number;
   /** Percent of the median of the ranks, a mean since `sinceStep`. */
   readonly slowerPercent: number;
   readonly sinceStep: number;
+  /** The part of the step that is slow, compared with the same part of the ranks. Absent: the whole step was named. */
+  readonly part?: { readonly name: string; readonly slowerPercent: number };
 }
 
 export interface Stragglers {
@@ -41,7 +48,7 @@ export class StragglerWatch {
   #expected: number;
   #openTimes = 0;
   #test = new SlowNodes();
-  readonly #open = new Map<number, Map<number, number>>();
+  readonly #open = new Map<number, Map<number, Omit<StepTime, "node">>>();
   #compared: { readonly step: number; readonly ranks: number } | null = null;
   /** Times of compared steps since the newest comparison, and their ranks. */
   #late: RankStepTime[] = [];
@@ -61,10 +68,11 @@ export class StragglerWatch {
 
   get stragglers(): Stragglers | null {
     if (this.#compared === null) return null;
-    const ranks = this.#test.slow.map(({ node, since_step: sinceStep, slower_pct: slowerPercent }) => ({
+    const ranks = this.#test.slow.map(({ node, since_step: sinceStep, slower_pct: slowerPercent, ...rest }) => ({
       rank: Number(node),
       slowerPercent,
       sinceStep,
+      ...(rest.part === undefined ? {} : { part: { name: rest.part, slowerPercent: rest.part_slower_pct ?? 0 } }),
     }));
     const slowest = ranks.toSorted((left, right) => right.slowerPercent - left.slowerPercent || left.rank - right.rank);
     return { step: this.#compared.step, comparedRanks: this.#compared.ranks, ranks: slowest.slice(0, RANKS_MAX) };
@@ -77,11 +85,11 @@ export class StragglerWatch {
     else this.#addOpen(time);
   }
 
-  #addOpen([step, rank, seconds]: RankStepTime): void {
+  #addOpen([step, rank, seconds, parts]: RankStepTime): void {
     let own = this.#open.get(step);
     if (own === undefined) this.#open.set(step, (own = new Map()));
     if (!own.has(rank)) this.#openTimes++;
-    own.set(rank, seconds);
+    own.set(rank, { seconds, parts });
     if (own.size >= this.#expected) this.#compareUpTo(step);
     else if (this.#open.size > OPEN_STEPS_MAX || this.#openTimes > this.#openTimesMax) this.#compareOldest();
   }
@@ -126,9 +134,9 @@ export class StragglerWatch {
   #compareUpTo(last: number): void {
     for (const step of [...this.#open.keys()].toSorted((left, right) => left - right)) {
       if (step > last) break;
-      const times: StepTime[] = [...(this.#open.get(step) ?? [])].map(([rank, seconds]) => ({
+      const times: StepTime[] = [...(this.#open.get(step) ?? [])].map(([rank, time]) => ({
         node: String(rank),
-        seconds,
+        ...time,
       }));
       this.#open.delete(step);
       this.#openTimes -= times.length;

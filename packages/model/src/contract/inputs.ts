@@ -467,7 +467,13 @@ export type Signal =
   | {
       readonly kind: "stepTimesReported";
       readonly attemptId: AttemptId;
-      readonly times: readonly (readonly [step: number, rank: number, seconds: number])[];
+      readonly times: readonly (readonly [
+        step: number,
+        rank: number,
+        seconds: number,
+        /** Seconds of parts of the step, by name. */
+        parts?: Readonly<Record<string, number>>,
+      ])[];
     }
   | {
       readonly kind: "checkpointReported";

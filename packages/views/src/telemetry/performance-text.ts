@@ -24,8 +24,8 @@ function rankSentences(stragglers: AttemptPerformance["stragglers"]): readonly s
     return [`Ranks are not compared: ${comparedRanks} reported step ${step}, ${RANKS_COMPARED_MIN} are needed.`];
   if (ranks.length === 0) return [`No rank is slow: ${comparedRanks} ranks were compared up to step ${step}.`];
   return ranks.map(
-    ({ rank, nodeId, slowerPercent, sinceStep }) =>
-      `Rank ${rank}${nodeId === null ? "" : ` on ${nodeId}`} is ${slowerPercent}% slower than the median of ${comparedRanks} ranks since step ${sinceStep}.`,
+    ({ rank, nodeId, slowerPercent, sinceStep, part }) =>
+      `Rank ${rank}${nodeId === null ? "" : ` on ${nodeId}`} is ${part?.slowerPercent ?? slowerPercent}% slower${part === undefined ? "" : ` in ${part.name}`} than the median of ${comparedRanks} ranks since step ${sinceStep}${part === undefined ? "" : ` (the whole step: ${slowerPercent}%)`}.`,
   );
 }
 

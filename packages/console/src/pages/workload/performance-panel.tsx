@@ -49,7 +49,7 @@ function Attempt({ item, isAlone }: { readonly item: AttemptPerformance; readonl
             </tr>
           </thead>
           <tbody>
-            {ranks.map(({ rank, nodeId, slowerPercent, sinceStep, sinceMs }) => (
+            {ranks.map(({ rank, nodeId, slowerPercent, sinceStep, sinceMs, part }) => (
               <tr key={rank} data-row>
                 <th scope="row" className="py-1 font-normal">
                   {rank}
@@ -63,7 +63,10 @@ function Attempt({ item, isAlone }: { readonly item: AttemptPerformance; readonl
                     </Link>
                   )}
                 </td>
-                <td>{`${slowerPercent}%`}</td>
+                <td>
+                  {`${slowerPercent}%`}
+                  {part === undefined ? null : `, ${part.name} ${part.slowerPercent}%`}
+                </td>
                 <td>
                   step {sinceStep}, <Moment atMs={sinceMs} />
                 </td>
