@@ -12,7 +12,7 @@ const figure = (node: string, value: number) => ({
   source: "suite" as const,
 });
 const peers = [448, 450, 451, 452].map((value, at) => figure(`p${at}`, value));
-const of = (text: string, required: readonly string[] = []) => proofOf({ node: "n1", text, required, peers });
+const of = (text: string, required: readonly string[] = []) => proofOf({ node: "n1", texts: [text], required, peers });
 
 describe("proofOf", () => {
   it("proves nothing by results that are empty, cut, incomplete or foreign", () => {
@@ -72,7 +72,7 @@ describe("proofOf", () => {
     expect(of(suite([{ test: "busbw", value: 449, unit: "GB/s" }])).isPassed).toBe(true);
     expect(of(suite([{ test: "busbw", value: 405, unit: "GB/s" }])).detail).toBe("busbw: 405 GB/s, its peers 450");
     expect(
-      proofOf({ node: "n1", text: suite([{ test: "busbw", value: 405 }]), required: [], peers: [] }).isPassed,
+      proofOf({ node: "n1", texts: [suite([{ test: "busbw", value: 405 }])], required: [], peers: [] }).isPassed,
     ).toBe(true);
     expect(of(suite([{ test: "disk", value: 1, verdict: "fail", detail: "read back other data" }])).detail).toBe(
       "disk: 1 (read back other data)",

@@ -2,6 +2,7 @@
 import type { Measurement } from "./measurement.ts";
 import { withVerdicts } from "./peer-verdicts.ts";
 import { readResults } from "./read-results.ts";
+import { medianOf } from "../statistics.ts";
 
 export interface Proof {
   readonly isPassed: boolean;
@@ -12,7 +13,8 @@ export interface Proof {
 
 export interface SuiteResult {
   readonly node: string;
-  readonly text: string;
+  /** The output of each run of the suite: figures of several runs count with their median. */
+  readonly texts: readonly string[];
   /** Tests that must be among the results. */
   readonly required: readonly string[];
   /** Results with which other nodes of the pool passed the suite. */
@@ -23,17 +25,12 @@ const NAMED_MAX = 3;
 /** More are neither kept nor compared. */
 const MEASUREMENTS_MAX = 2_000;
 
-export function proofOf({ node, text, required, peers }: SuiteResult): Proof {
-  const read = readResults(text, `nodes/${node}/result`);
-  // The suite ran on this node, whatever names of hosts it prints.
-  const measurements = read.measurements.map((each) => ({ ...each, node }));
+export function proofOf({ node, texts, required, peers }: SuiteResult): Proof {
+  const runs = texts.map((text) => readRun(node, text));
+  const measurements = withMedians(runs.flatMap((run) => run.measurements));
   const nothing = (detail: string): Proof => ({ isPassed: false, detail, measurements });
-  if (text.trim() === "") return nothing("the suite printed nothing");
-  if (read.problems.length > 0) return nothing(`the result is not complete: ${read.problems[0] ?? ""}`);
-  if (measurements.length === 0) return nothing("the result has no measurements");
-  if (measurements.length > MEASUREMENTS_MAX)
-    return nothing(`the result has more than ${MEASUREMENTS_MAX} measurements`);
-  if (isCutText(measurements, text)) return nothing("the output of nccl-tests ends before its summary");
+  const problem = runs.length === 0 ? "the suite printed nothing" : runs.find((run) => run.problem !== null)?.problem;
+  if (typeof problem === "string") return nothing(problem);
   const known = new Set(measurements.map(({ test }) => test));
   const missing = required.filter((test) => !known.has(test));
   if (missing.length > 0) return nothing(`the result lacks ${named(missing)}`);
@@ -47,6 +44,41 @@ export function proofOf({ node, text, required, peers }: SuiteResult): Proof {
   if (open.length > 0) return nothing(`the suite did not pass ${named(open)}`);
   if (proving.length === 0) return nothing("no test of the suite passed");
   return { isPassed: true, detail: `${proving.length} of ${rows.length} tests passed`, measurements };
+}
+
+interface SuiteRun {
+  readonly measurements: readonly Measurement[];
+  /** Why the run proves nothing; `null`: it may. */
+  readonly problem: string | null;
+}
+
+function readRun(node: string, text: string): SuiteRun {
+  const read = readResults(text, `nodes/${node}/result`);
+  // The suite ran on this node, whatever names of hosts it prints.
+  const measurements = read.measurements.map((each) => ({ ...each, node }));
+  const found = (problem: string | null): SuiteRun => ({ measurements, problem });
+  if (text.trim() === "") return found("the suite printed nothing");
+  if (read.problems.length > 0) return found(`the result is not complete: ${read.problems[0] ?? ""}`);
+  if (measurements.length === 0) return found("the result has no measurements");
+  if (measurements.length > MEASUREMENTS_MAX) return found(`the result has more than ${MEASUREMENTS_MAX} measurements`);
+  return found(isCutText(measurements, text) ? "the output of nccl-tests ends before its summary" : null);
+}
+
+/** One row for the figures of each test that are only measured, with their median. Verdicts that the suite states stay. */
+function withMedians(measurements: readonly Measurement[]): readonly Measurement[] {
+  const rows = new Map<string, Measurement[]>();
+  for (const [index, each] of measurements.entries()) {
+    const isFigure = each.verdict === null && each.value !== null;
+    const key = isFigure ? JSON.stringify([each.source, each.test]) : String(index);
+    const known = rows.get(key);
+    if (known === undefined) rows.set(key, [each]);
+    else known.push(each);
+  }
+  return [...rows.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    if (others.length === 0) return [first];
+    return [{ ...first, value: medianOf([first, ...others].flatMap(({ value }) => value ?? [])) }];
+  });
 }
 
 /** nccl-tests print both lines at their end. */

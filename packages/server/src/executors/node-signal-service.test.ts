@@ -243,7 +243,7 @@ describe("signals of nodes", () => {
       bench.restart();
       await bench.looks(2);
       // The time of the last answer is stored every 30 s.
-      const [{ fromMs = 0, untilMs = 0 } = {}] = periods;
+      const { fromMs, untilMs } = periods[0] ?? { fromMs: 0, untilMs: 0 };
       expect([periods.length, untilMs]).toEqual([1, stoppedAtMs + 605_000]);
       expect(fromMs).toBeGreaterThan(stoppedAtMs - 30_000);
       expect(fromMs).toBeLessThanOrEqual(stoppedAtMs);

@@ -69,7 +69,7 @@ export class SignalMemory {
     this.#log = log;
     const before = this.#file === null ? null : readStored(this.#file);
     if (before === null) return;
-    for (const [id, atMs] of before.answeredAtMs) this.answeredAtMs.set(id as ExecutorId, atMs);
+    for (const [id, atMs] of before.answeredAtMs) this.answeredAtMs.set(id, atMs);
     for (const [node, signals] of before.known) {
       const own = signals.map(([code, isWithdrawal, isReported]): [string, KnownSignal] => [
         code,

@@ -25,7 +25,7 @@ class Bench {
   service: QualificationService;
 
   /** `script`: the suite, as a program for Node; `node` and `calls` (the runs so far) are defined in it. */
-  constructor(script: string, own: Partial<QualificationRule> = {}) {
+  constructor(script: string, own: Partial<QualificationRule> = {}, repeat: number | null = 1) {
     homes.push(this.home);
     const file = path.join(this.home, "suite.mjs");
     writeFileSync(
@@ -45,6 +45,7 @@ ${script}`,
         pools: ["h100"],
         command: [process.execPath, file, "{node}"],
         tests: ["t"],
+        ...(repeat === null ? {} : { repeat }),
       }),
     );
     this.service = this.restart();
@@ -137,6 +138,24 @@ afterEach(() => {
 });
 
 describe("qualification of nodes", () => {
+  it("compares the medians of three runs by default, and ends with the first run that fails", async () => {
+    const figure = `console.log(JSON.stringify({ suite: "quick", results: [{ test: "t", value: [0, 30, 10, 20][calls], unit: "GB/s" }], complete: true }));`;
+    const bench = new Bench(figure, {}, null);
+    bench.join("n1");
+    await bench.until(() => bench.node("n1")?.qualification === undefined && bench.calls().length > 0);
+    expect(bench.calls()).toHaveLength(3);
+    expect(bench.service.resultOf("n1")?.measurements).toMatchObject([{ test: "t", value: 20 }]);
+    const failing = new Bench(`${passing} process.exit(calls === 2 ? 7 : 0);`, {}, null);
+    failing.join("n1");
+    await failing.until(() => failing.calls().length >= 2 && failing.node("n1")?.qualification === undefined);
+    // The second run failed, and the suite was repeated once.
+    expect([failing.calls().length, failing.service.resultOf("n1")?.isPassed]).toEqual([5, true]);
+    const late = new Bench(`await new Promise((done) => setTimeout(done, 1_500)); ${passing}`, { limitMs: 3_000 }, 9);
+    late.join("n1");
+    await late.until(() => late.calls().length > 0 && late.node("n1")?.qualification === undefined);
+    expect(late.calls().length).toBeLessThan(3);
+  });
+
   it("runs the suite once on each node, as many at a time as the rule allows", async () => {
     const bench = new Bench(passing);
     bench.join("n1", "n2");

@@ -256,7 +256,7 @@ export class QualificationService {
       process.env[each] === undefined ? [] : [[each, process.env[each]] as const],
     );
     const env = { ...Object.fromEntries(passedOn), ...suite.env, HEADROOM_NODE: nodeId };
-    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, tests: suite.tests })) return;
+    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, repeat: suite.repeat, tests: suite.tests })) return;
     const program = fileURLToPath(new URL("suite-runner.ts", import.meta.url));
     const child = spawn(process.execPath, [program, folder], { detached: true, stdio: "ignore" });
     // A process that cannot start leaves a run without a claim, which counts as cut.
@@ -264,14 +264,16 @@ export class QualificationService {
     child.unref();
   }
 
-  async #judge(candidate: Candidate, { code, stdout, stderr, problem, durationMs }: RunResult): Promise<void> {
+  async #judge(candidate: Candidate, result: RunResult): Promise<void> {
+    const { code, stdout, further = [], stderr, problem, durationMs } = result;
     const { nodeId, pool, qualification } = candidate;
     const { suite } = qualification;
     if (problem !== null) return this.#report(candidate, plain(problem), durationMs);
     const peers = this.#results.peers(pool, suite, nodeId);
     const required = readRequest(this.#folderOf(qualification))?.tests;
     if (required === undefined) return this.#report(candidate, "the request of the run is not readable", durationMs);
-    const proof = proofOf({ node: nodeId, text: stdout, required, peers: peers.flatMap((each) => each.measurements) });
+    const compared = peers.flatMap((each) => each.measurements);
+    const proof = proofOf({ node: nodeId, texts: [stdout, ...further], required, peers: compared });
     const failure = code === 0 ? "" : `the suite ended with code ${code}: ${plain(stderr)}; `;
     const isPassed = code === 0 && proof.isPassed;
     const detail = plain(`${failure}${proof.detail}`);

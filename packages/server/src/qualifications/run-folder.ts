@@ -8,6 +8,8 @@ export interface RunRequest {
   readonly words: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly limitMs: number;
+  /** Runs of the command, as far as the limit allows. Absent: one. */
+  readonly repeat?: number;
   /** Tests that must be in the result, as they were declared when the run began. */
   readonly tests: readonly string[];
 }
@@ -15,6 +17,8 @@ export interface RunRequest {
 export interface RunResult {
   readonly code: number;
   readonly stdout: string;
+  /** The output of further runs. Absent: there was one. */
+  readonly further?: readonly string[];
   readonly stderr: string;
   /** Why the command did not end by itself; `null`: it did. */
   readonly problem: string | null;

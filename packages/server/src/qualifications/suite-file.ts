@@ -28,9 +28,11 @@ const suite = z.strictObject({
   /** Tests that must be in the result. */
   tests: z.array(z.string().min(1).max(300)).max(1_000).default([]),
   env: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).default({}),
+  /** Runs of the command, as far as the limit allows. Default: 3 for `quick`, 1 for `full`. */
+  repeat: z.number().int().min(1).max(9).optional(),
 });
 
-export type Suite = Pick<z.output<typeof suite>, "command" | "tests" | "env">;
+export type Suite = Pick<z.output<typeof suite>, "command" | "tests" | "env"> & { readonly repeat: number };
 type SuiteDocument = z.output<typeof suite>;
 
 /** Throws `invalidQualifications` with every problem that is found. */
@@ -78,12 +80,15 @@ export function suiteOf(
   name: QualificationSuite,
 ): Suite | null {
   const declared = suites.find((each) => each.name === name && each.pools.includes(pool.name));
-  if (declared !== undefined) return declared;
+  if (declared !== undefined) return { ...declared, repeat: declared.repeat ?? REPEAT[name] };
   const kind = executors.get(pool.executor)?.kind ?? pool.executor;
   if (kind !== "local" || name !== "quick") return null;
   const program = fileURLToPath(new URL("small-suite.ts", import.meta.url));
-  return { command: [process.execPath, program, "{node}"], tests: SMALL_TESTS, env: {} };
+  return { command: [process.execPath, program, "{node}"], tests: SMALL_TESTS, env: {}, repeat: 1 };
 }
+
+/** The median of three runs has half of the noise of one, which few peers need. */
+const REPEAT = { quick: 3, full: 1 } as const satisfies Record<QualificationSuite, number>;
 
 /** Tests of `small-suite.ts`. */
 const SMALL_TESTS = ["matmul", "memory", "disk"];
