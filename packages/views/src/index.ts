@@ -28,6 +28,7 @@ export { findingsView } from "./finding-view.ts";
 export { findWaste } from "./idle-resources.ts";
 export { mapLetters } from "./health-map.ts";
 export * from "./health-view.ts";
+export { capsOfNode } from "./node-caps.ts";
 export * from "./incident-view.ts";
 export * from "./knob-table.ts";
 export * from "./level-refusal.ts";

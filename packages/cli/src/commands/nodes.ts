@@ -60,18 +60,25 @@ const showCommand = defineCommand<ShowOptions>({
 async function showNode(context: CommandContext, id: string, options: ShowOptions): Promise<ExitCode> {
   const points = pointsOf(options.points);
   const client = await context.connect();
-  const [node, telemetry, qualification] = await Promise.all([
+  const [node, telemetry, qualification, { caps = [] }] = await Promise.all([
     client.getNode(id),
     client.nodeTelemetry(id, { points: points ?? POINTS_SHOWN }),
     client.nodeQualification(id),
+    client.fleet(),
   ]);
+  const { capsOfNode, wattsText } = await import("@headroom/views");
+  const ownCaps = capsOfNode(node, caps);
   if (options.json === true) {
-    context.print(JSON.stringify({ node, telemetry, qualification }, null, 2));
+    context.print(JSON.stringify({ node, telemetry, qualification, caps: ownCaps }, null, 2));
     return exitCode.ok;
   }
   const { terminal, paint } = context;
   const { readings, history } = telemetry;
-  const pairs = [...nodePairs(node), ...qualificationPairs(qualification, instant)];
+  const capPairs = ownCaps.map(({ of, level, path, drawWatts, capWatts }) => {
+    const domain = path.length === 1 ? path.join("") : path.slice(1).join("/");
+    return [`${of} cap`, `${level} ${domain}: ${wattsText(drawWatts)} of ${wattsText(capWatts)}`] as const;
+  });
+  const pairs = [...nodePairs(node), ...capPairs, ...qualificationPairs(qualification, instant)];
   context.print(paint("bold", node.id), ...pairLines(pairs, paint));
   if (node.holders.length > 0)
     context.print("", ...tableLines(holderTitles, node.holders.map(holderRow), terminal.stdout, paint));

@@ -13,6 +13,7 @@ import {
   type AddedSite,
   type Change,
   type TeamChange,
+  type TriedCap,
 } from "./change.ts";
 
 interface ChangeFormProps {
@@ -67,6 +68,9 @@ export function ChangeForm(props: ChangeFormProps): ReactElement {
             pool={change.pool}
             onPool={(pool) => onChange({ ...change, pool })}
           />
+        )}
+        {nodes === null ? null : (
+          <CapFields domains={domainsOf(nodes)} cap={change.cap} onCap={(cap) => onChange({ ...change, cap })} />
         )}
         <Field id="what-if-policy" label="Policy">
           <Select
@@ -126,6 +130,45 @@ function PoolFields({ nodes, pools, counts, onCounts }: PoolFieldsProps): ReactE
     </fieldset>
   );
 }
+
+interface CapFieldsProps {
+  readonly domains: readonly string[];
+  readonly cap: TriedCap | undefined;
+  readonly onCap: (cap: TriedCap) => void;
+}
+
+/** A cap on the power of a site, a switch or a rack. */
+function CapFields({ domains, cap = { domain: "", kilowatts: 0 }, onCap }: CapFieldsProps): ReactElement {
+  return (
+    <fieldset>
+      <legend className="mb-1 font-medium">Cap power</legend>
+      <div className="flex flex-col gap-2 text-ink-2">
+        <div className="flex items-center justify-between gap-2">
+          <span aria-hidden="true">Of</span>
+          <Select
+            label="Domain with the cap"
+            value={cap.domain}
+            options={[{ value: "", label: "nothing" }, ...domains.map((domain) => ({ value: domain, label: domain }))]}
+            onValue={(domain) => onCap({ ...cap, domain })}
+          />
+        </div>
+        <label htmlFor="what-if-cap" className="flex items-center justify-between gap-2">
+          Power in kW
+          <NumberInput
+            id="what-if-cap"
+            value={cap.kilowatts === 0 ? null : cap.kilowatts}
+            min={1}
+            max={CAP_KW_MAX}
+            onValue={(kilowatts) => onCap({ ...cap, kilowatts: kilowatts ?? 0 })}
+          />
+        </label>
+      </div>
+    </fieldset>
+  );
+}
+
+/** A gigawatt. */
+const CAP_KW_MAX = 1_000_000;
 
 interface NewPoolFieldsProps {
   readonly sites: readonly string[];

@@ -9,6 +9,7 @@ import {
   noChange,
   nodeChanges,
   teamChanges,
+  triedCaps,
 } from "./change.ts";
 
 const node = (id: string, pool: string, health: Node["health"] = "up"): Node =>
@@ -47,6 +48,17 @@ describe("what would be otherwise", () => {
     const racked = [placed("n1", ["spine-1"], "r1"), placed("n2", ["spine-2"], "r1"), placed("n3", ["spine-2"])];
     expect(domainsOf(racked)).toEqual(["s", "s / spine-1", "s / spine-2", "rack = r1"]);
     expect(nodeChanges({ ...noChange, lost: "rack = r1" }, racked).loseNodes).toEqual(["n1", "n2"]);
+  });
+
+  it("caps the power of a domain once it has both, in the words of the API", () => {
+    const sites = [{ name: "dc", fabricLevels: ["spine", "leaf"] }];
+    const caps = (domain: string, kilowatts = 30) => triedCaps({ ...noChange, cap: { domain, kilowatts } }, sites);
+    expect(caps("rack = r7")).toEqual([{ of: "power", level: "rack", domain: "r7", watts: 30_000 }]);
+    expect(caps("dc / s1 / l2")).toEqual([{ of: "power", level: "leaf", domain: "s1/l2", watts: 30_000 }]);
+    expect(caps("dc")).toEqual([{ of: "power", level: "site", domain: "dc", watts: 30_000 }]);
+    expect([caps(""), caps("dc", 0), triedCaps(noChange, sites)]).toEqual([[], [], []]);
+    expect(isChange({ ...noChange, cap: { domain: "dc", kilowatts: 30 } })).toBe(true);
+    expect(isChange({ ...noChange, cap: { domain: "dc", kilowatts: 0 } })).toBe(false);
   });
 
   it("adds a pool under a free name once it is filled in", () => {

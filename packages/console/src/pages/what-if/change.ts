@@ -22,11 +22,20 @@ export interface AddedPool {
   readonly acceleratorsPerNode: number;
 }
 
+export interface TriedCap {
+  /** A domain in the form of `domainsOf`; empty: none is chosen yet. */
+  readonly domain: string;
+  /** Most power in kW that its nodes may draw; 0: not filled in. */
+  readonly kilowatts: number;
+}
+
 export interface Change {
   /** The domain that is lost: a fabric domain as `site / spine / leaf`, or a label as `rack = r7`; `null`: none. */
   readonly lost: string | null;
   /** A pool that is added; absent: none. */
   readonly pool?: AddedPool;
+  /** A cap on power, in place of the cap on the same domain; absent: none. */
+  readonly cap?: TriedCap;
   /** Difference in the number of nodes, by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
   /** Changes by team name; a `null` value removes a guarantee or a limit. */
@@ -37,9 +46,10 @@ export interface Change {
 
 export const noChange: Change = { lost: null, nodes: {}, teams: {}, policy: null };
 
-export const isChange = ({ lost, pool, nodes, teams, policy }: Change): boolean =>
+export const isChange = ({ lost, pool, cap, nodes, teams, policy }: Change): boolean =>
   lost !== null ||
   isWhole(pool) ||
+  isWholeCap(cap) ||
   policy !== null ||
   Object.keys(teams).length > 0 ||
   Object.values(nodes).some((count) => count !== 0);
@@ -51,6 +61,24 @@ const isWhole = (pool: AddedPool | undefined): pool is AddedPool =>
   pool.nodes > 0 &&
   pool.acceleratorsPerNode > 0 &&
   (typeof pool.site === "string" || pool.site.name.trim() !== "");
+
+const isWholeCap = (cap: TriedCap | undefined): cap is TriedCap =>
+  cap !== undefined && cap.domain !== "" && cap.kilowatts > 0;
+
+/** The cap in the format of the API. */
+export function triedCaps(
+  { cap }: Change,
+  sites: readonly { readonly name: string; readonly fabricLevels: readonly string[] }[],
+): NonNullable<WhatIfQuestionInput["caps"]> {
+  if (!isWholeCap(cap)) return [];
+  const watts = cap.kilowatts * 1_000;
+  const [label = "", value] = cap.domain.split(LABEL_SIGN);
+  if (value !== undefined) return [{ of: "power", level: label, domain: value, watts }];
+  const [siteName = "", ...below] = cap.domain.split(PATH_SIGN);
+  const level =
+    below.length === 0 ? "site" : sites.find(({ name }) => name === siteName)?.fabricLevels[below.length - 1];
+  return level === undefined ? [] : [{ of: "power", level, domain: below.join("/") || siteName, watts }];
+}
 
 /** The site of an additional pool in the form of the API, if it is new. */
 export function addedSites({ pool }: Change): NonNullable<WhatIfQuestionInput["addSites"]> {
@@ -78,7 +106,9 @@ const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>
 
 export const usableCount = (nodes: readonly Node[], pool: string): number => usable(nodes, pool).length;
 
-const domainName = (parts: readonly string[]): string => parts.join(" / ");
+const PATH_SIGN = " / ";
+const LABEL_SIGN = " = ";
+const domainName = (parts: readonly string[]): string => parts.join(PATH_SIGN);
 
 /** Sites, every domain of their fabrics, and label values that several nodes share, such as racks and power feeds. */
 export function domainsOf(nodes: readonly Node[]): readonly string[] {
@@ -93,12 +123,13 @@ export function domainsOf(nodes: readonly Node[]): readonly string[] {
 }
 
 const labelDomains = (labels: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(labels).map(([key, value]) => `${key} = ${value}`);
+  Object.entries(labels).map(([key, value]) => `${key}${LABEL_SIGN}${value}`);
 
 function nodesIn(nodes: readonly Node[], domain: string): readonly Node[] {
   return nodes.filter(({ site, fabric, labels, health }) => {
     const name = domainName([site, ...fabric]);
-    const isInside = name === domain || name.startsWith(`${domain} / `) || labelDomains(labels).includes(domain);
+    const isInside =
+      name === domain || name.startsWith(`${domain}${PATH_SIGN}`) || labelDomains(labels).includes(domain);
     return health === "up" && isInside;
   });
 }

@@ -12,7 +12,7 @@ import { ListedWork } from "../../parts/listed-work.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
-import { addedPools, addedSites, isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
+import { addedPools, addedSites, isChange, nodeChanges, teamChanges, triedCaps, type Change } from "./change.ts";
 import { fittedCharts } from "./fitted-chart.ts";
 import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
@@ -43,6 +43,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
           asked,
           situation.fleet.pools.map(({ name }) => name),
         ),
+        caps: triedCaps(asked, situation.fleet.sites),
         teams: teamChanges(asked, situation.teams),
         ...(asked.policy === null ? {} : { policy: { preset: asked.policy } }),
       };
