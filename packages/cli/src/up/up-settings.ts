@@ -157,7 +157,7 @@ const declared = [
     field: "tracing.endpoint",
     notation: "text",
     description:
-      "OTLP/HTTP collector of spans of decisions and attempts, such as http://127.0.0.1:4318 (default: none)",
+      "OTLP/HTTP collector of spans and logs of decisions and attempts, such as http://127.0.0.1:4318 (default: none)",
   },
   {
     field: "tracing.authorization",

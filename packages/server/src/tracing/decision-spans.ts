@@ -65,6 +65,16 @@ export class DecisionSpans {
     }
   }
 
+  /** The trace that the event belongs to, before its spans are made; `null`: none. */
+  traceIdOf(event: Event, { workloads }: ReadonlyState): string | null {
+    if ("attemptId" in event && typeof event.attemptId === "string") {
+      const open = this.#open.get(event.attemptId);
+      if (open !== undefined) return open.workload.traceId;
+    }
+    if (!("workloadId" in event) || typeof event.workloadId !== "string") return null;
+    return this.#factsOf(workloads.get(event.workloadId))?.traceId ?? null;
+  }
+
   /** Spans that end with the event. `state` is the state after it, or a later one. */
   spansOf(event: Event, { workloads }: ReadonlyState): readonly DecisionSpan[] {
     switch (event.kind) {

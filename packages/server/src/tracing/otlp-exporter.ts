@@ -1,9 +1,8 @@
-/** Sends spans to an OpenTelemetry collector: OTLP over HTTP in JSON, with a bounded queue. https://opentelemetry.io/docs/specs/otlp/ */
+/** Sends spans or logs to an OpenTelemetry collector: OTLP over HTTP in JSON, with a bounded queue. https://opentelemetry.io/docs/specs/otlp/ */
 import { shortText } from "../metric-sources/short-text.ts";
-import type { DecisionSpan } from "./decision-spans.ts";
 
 export interface TracingTarget {
-  /** Base URL of the collector. Spans are sent to `/v1/traces` below it. */
+  /** Base URL of the collector. Spans are sent to `/v1/traces` below it, logs to `/v1/logs`. */
   readonly endpoint: string;
   /** Share of workloads with spans; default 1. */
   readonly share?: number;
@@ -11,18 +10,25 @@ export interface TracingTarget {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Spans that wait. Beyond it the newest are dropped and counted. */
+/** The kind of data of one exporter. */
+export interface OtlpSignal<Item> {
+  readonly path: "/v1/traces" | "/v1/logs";
+  /** The body of a request. */
+  readonly requestOf: (items: readonly Item[]) => object;
+}
+
+/** Items that wait. Beyond it the newest are dropped and counted. */
 const QUEUE_MAX = 50_000;
 const BATCH_MAX = 512;
 const TIMEOUT_MS = 10_000;
 const PAUSE_LEAST_MS = 1_000;
 const PAUSE_MOST_MS = 60_000;
 
-export class OtlpExporter {
+export class OtlpExporter<Item> {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #instance: string;
-  readonly #queue: DecisionSpan[] = [];
+  readonly #requestOf: OtlpSignal<Item>["requestOf"];
+  readonly #queue: Item[] = [];
   readonly #closing: AbortSignal;
   #turn: Promise<void> | null = null;
   #pauseMs = 0;
@@ -31,17 +37,17 @@ export class OtlpExporter {
   droppedCount = 0;
 
   /** `closing`: ends requests that are on their way. */
-  constructor({ endpoint, headers = {} }: TracingTarget, instance: string, closing: AbortSignal) {
-    const base = endpoint.replace(/\/+$/, "");
-    this.#url = base.endsWith("/v1/traces") ? base : `${base}/v1/traces`;
+  constructor({ endpoint, headers = {} }: TracingTarget, { path, requestOf }: OtlpSignal<Item>, closing: AbortSignal) {
+    const base = endpoint.replace(/\/+$/, "").replace(/\/v1\/traces$/, "");
+    this.#url = `${base}${path}`;
     this.#headers = headers;
-    this.#instance = instance;
+    this.#requestOf = requestOf;
     this.#closing = closing;
   }
 
-  add(spans: readonly DecisionSpan[]): void {
-    for (const span of spans)
-      if (this.#queue.length < QUEUE_MAX) this.#queue.push(span);
+  add(items: readonly Item[]): void {
+    for (const item of items)
+      if (this.#queue.length < QUEUE_MAX) this.#queue.push(item);
       else this.droppedCount++;
   }
 
@@ -72,13 +78,13 @@ export class OtlpExporter {
   }
 
   /** `later`: the specification says to send again after 429, 502, 503, 504 and failures of the connection. */
-  async #send(spans: readonly DecisionSpan[]): Promise<"taken" | "refused" | "later"> {
+  async #send(items: readonly Item[]): Promise<"taken" | "refused" | "later"> {
     try {
       const response = await fetch(this.#url, {
         method: "POST",
         redirect: "error",
         headers: { "content-type": "application/json", ...this.#headers },
-        body: JSON.stringify(requestOf(spans, this.#instance)),
+        body: JSON.stringify(this.#requestOf(items)),
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), this.#closing]),
       });
       await shortText(response, 0);
@@ -89,30 +95,3 @@ export class OtlpExporter {
     }
   }
 }
-
-const attributesOf = (attributes: Readonly<Record<string, string | number>>): readonly object[] =>
-  Object.entries(attributes).map(([key, value]) => ({
-    key,
-    value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value },
-  }));
-
-function requestOf(spans: readonly DecisionSpan[], instance: string): object {
-  const resource = { attributes: attributesOf({ "service.name": "headroom", "service.instance.id": instance }) };
-  return {
-    resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "headroom.decisions" }, spans: spans.map(spanOf) }] }],
-  };
-}
-
-const spanOf = ({ traceId, spanId, parentId, name, fromMs, toMs, attributes, failure }: DecisionSpan): object => ({
-  traceId,
-  spanId,
-  parentSpanId: parentId,
-  name,
-  // The value of SPAN_KIND_INTERNAL in the OpenTelemetry protocol.
-  kind: 1,
-  startTimeUnixNano: `${fromMs}000000`,
-  endTimeUnixNano: `${Math.max(fromMs, toMs)}000000`,
-  attributes: attributesOf(attributes),
-  // The values of STATUS_CODE_OK and STATUS_CODE_ERROR.
-  status: failure === null ? { code: 1 } : { code: 2, message: failure },
-});

@@ -15,8 +15,16 @@ interface Span {
   readonly status: { readonly code: number };
 }
 
+interface LogRecord {
+  readonly traceId?: string;
+  readonly severityText: string;
+  readonly body: { readonly stringValue: string };
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+}
+
 it("sends queue, launch and run of an attempt as one trace of its workload, also when the collector comes late", async () => {
   const spans: Span[] = [];
+  const logs: LogRecord[] = [];
   const headers: (string | undefined)[] = [];
   let isUp = false;
   const collector = createServer((request, response) => {
@@ -29,6 +37,12 @@ it("sends queue, launch and run of an attempt as one trace of its workload, also
           readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: Span[] }[] }[];
         };
         spans.push(...sent.resourceSpans.flatMap((each) => each.scopeSpans.flatMap((scope) => scope.spans)));
+      }
+      if (isUp && request.url === "/v1/logs") {
+        const sent = JSON.parse(Buffer.concat(pieces).toString("utf8")) as {
+          readonly resourceLogs: readonly { readonly scopeLogs: readonly { readonly logRecords: LogRecord[] }[] }[];
+        };
+        logs.push(...sent.resourceLogs.flatMap((each) => each.scopeLogs.flatMap((scope) => scope.logRecords)));
       }
       response.writeHead(isUp ? 200 : 503).end();
     });
@@ -46,6 +60,9 @@ it("sends queue, launch and run of an attempt as one trace of its workload, also
     await expect
       .poll(() => spans.map(({ name }) => name).toSorted(), { timeout: 30_000 })
       .toEqual(["attempt 1", "launch", "queue", "run", "workload traced"]);
+    await expect
+      .poll(() => logs.map(({ body }) => body.stringValue), { timeout: 30_000 })
+      .toContain("Workloads: Ended");
   } finally {
     await live.close();
     collector.close();
@@ -61,4 +78,13 @@ it("sends queue, launch and run of an attempt as one trace of its workload, also
   expect(named("launch").endTimeUnixNano).toBe(named("run").startTimeUnixNano);
   expect(named("queue").endTimeUnixNano).toBe(attempt.startTimeUnixNano);
   expect(spans.every(({ status }) => status.code === 1)).toBe(true);
+  const ofAttempt = logs.filter(({ traceId }) => traceId === root.traceId);
+  expect(ofAttempt.map(({ body, severityText }) => `${severityText} ${body.stringValue}`)).toEqual([
+    "INFO Workloads: Submitted",
+    "INFO Attempts: Placed",
+    "INFO Attempts: Started",
+    "INFO Attempts: Attempt ended",
+    "INFO Workloads: Ended",
+  ]);
+  expect(ofAttempt[3]?.attributes).toContainEqual({ key: "headroom.outcome", value: { stringValue: "succeeded" } });
 });
