@@ -11,7 +11,7 @@ import {
   rejectedAtEpoch,
 } from "@headroom/engine/internals";
 import type { Findings, NodeSlot, QueueBucket, TypeCapacity, World } from "@headroom/engine/internals";
-import { acceptedTypes, nextDueMs, rulesOf, tariffEndMs, taskCountOf } from "@headroom/model";
+import { nextDueMs, rulesOf, tariffEndMs, taskCountOf, typeOrder } from "@headroom/model";
 import type { WorkloadEntity } from "@headroom/engine";
 import { canBeTold } from "./constraint-checks.ts";
 import { withoutClosedNodes } from "./closed-nodes.ts";
@@ -228,7 +228,10 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
   );
 }
 
-const isOfClass = ({ request: { team, gang, acceleratorTypes } }: QueueBucket, { spec }: WorkloadEntity): boolean =>
+const isOfClass = (
+  { request: { team, gang, acceleratorTypes } }: QueueBucket,
+  { spec, scale }: WorkloadEntity,
+): boolean =>
   spec.team === team &&
   spec.gang.workers === gang.workers &&
   spec.gang.accelerators === gang.accelerators &&
@@ -239,7 +242,7 @@ const isOfClass = ({ request: { team, gang, acceleratorTypes } }: QueueBucket, {
   spec.gang.minWorkers === gang.minWorkers &&
   JSON.stringify([spec.gang.taskGroups, spec.gang.antiAffinity]) ===
     JSON.stringify([gang.taskGroups, gang.antiAffinity]) &&
-  acceptedTypes(spec).join() === acceleratorTypes.join();
+  typeOrder({ spec, ...(scale === undefined ? {} : { scale }) }).join() === acceleratorTypes.join();
 
 function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {
   const filed = new Set<WorkloadEntity>();

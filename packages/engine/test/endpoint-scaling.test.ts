@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Command } from "@headroom/model";
-import { workloadId } from "@headroom/model";
+import { attemptId, workloadId } from "@headroom/model";
 import { endpointsOf } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
@@ -15,7 +15,7 @@ const ground = {
   aheadMs: 0,
 } as const;
 type Scale = Command & { readonly kind: "scaleEndpoint" };
-const scale = (changes: Partial<Pick<Scale, "from" | "replicas" | "stopFirst">>): Command =>
+const scale = (changes: Partial<Pick<Scale, "from" | "replicas" | "stopFirst" | "acceleratorTypes">>): Command =>
   command({ kind: "scaleEndpoint", workloadId: id, from: 1, replicas: 3, ground, stopFirst: [], ...changes });
 
 /** An endpoint with one to three replicas that follows traffic, and room for four. */
@@ -56,6 +56,28 @@ describe("scaleEndpoint", () => {
       );
     drive.receive(scale({ from: 3, replicas: 2, stopFirst: [second, first, third] }));
     expect(active(drive)).toEqual([first, third]);
+  });
+
+  it("places missing replicas on the types in the order that the change chose, until another change", () => {
+    const drive = new Drive();
+    const unlike = spec("chat", { acceleratorTypes: ["H100", "L4", "A10"], replicas: { min: 1, max: 9 } });
+    drive.receive(
+      applied({ sites: [site], pools: [pool("H100"), pool("L4"), pool("B200")] }),
+      ...["H100", "L4", "B200"].map((type) => ({ kind: "nodeSeen", node: node(`${type}-1`, type) }) as const),
+    );
+    drive.receive(
+      command({ kind: "submitWorkload", spec: { ...unlike, scale: { downAfterMs: 60_000 } } as typeof unlike }),
+    );
+    const types = (): readonly (string | undefined)[] =>
+      active(drive).map((each) => drive.engine.state.attempts.get(attemptId(each))?.acceleratorType);
+    expect(types()).toEqual(["H100"]);
+    drive.receive(scale({ replicas: 2, acceleratorTypes: ["L4", "B200", "H100"] }));
+    // A type that the endpoint does not accept is left out.
+    expect(endpointsOf(drive.engine)[0]?.scale?.acceleratorTypes).toEqual(["L4", "H100"]);
+    drive.receive(scale({ from: 2, replicas: 3 }));
+    expect(types()).toEqual(["H100", "L4", "L4"]);
+    drive.receive(scale({ from: 3, replicas: 4, acceleratorTypes: ["H100", "L4"] }));
+    expect(types().at(-1)).toBe("H100");
   });
 
   it("is refused for other workloads, and does nothing without targets", () => {

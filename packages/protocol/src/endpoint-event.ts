@@ -13,6 +13,10 @@ export const endpointScaled = {
     .array(z.string())
     .optional()
     .meta({ description: "Ready replicas to stop first; absent: the youngest stop first." }),
+  acceleratorTypes: z
+    .array(z.string())
+    .optional()
+    .meta({ description: "Accelerator types in the order in which missing replicas take them; absent: it stays." }),
   due: z.array(count).optional().meta({ description: "Tasks whose back-off ends with the change." }),
 };
 

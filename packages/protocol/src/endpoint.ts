@@ -43,6 +43,14 @@ const tokenCounts = z
   })
   .meta({ id: "TokenCounts", description: "Tokens of an endpoint's requests, as a gateway counts them." });
 
+const replicaTimes = z
+  .strictObject({
+    tokenMs: amount.meta({ description: "Time per output token of a request alone." }),
+    promptMs: amount.meta({ description: "Time of the prompt of a request alone." }),
+    workMs: amount.meta({ description: "Accelerator time of a request in a usual batch." }),
+  })
+  .meta({ id: "ReplicaTimes", description: "Times of a replica for requests of mean lengths." });
+
 /**
  * The load of an endpoint as one gateway sees it. `requests` counts from the start of the gateway, so that a lost report
  * loses nothing.
@@ -69,9 +77,16 @@ export const loadReport = z
       .optional()
       .meta({ description: "Tokens of the requests; absent: the gateway is of an earlier release." }),
     replicas: z
-      .array(z.strictObject({ address: z.string().max(300), requests: requestCount }))
-      .max(REPORTED_REPLICAS_MAX)
-      .meta({ description: "Requests in progress of each replica." }),
+      .array(
+        z.strictObject({
+          address: z.string().max(300),
+          requests: requestCount.meta({ description: "Requests in progress." }),
+          times: replicaTimes.optional().meta({
+            description: "As its requests measured; absent: too few were, or the gateway is of an earlier release.",
+          }),
+        }),
+      )
+      .max(REPORTED_REPLICAS_MAX),
     rollout: rolloutReading
       .optional()
       .meta({ description: "Both revisions during a rollout; absent: none was listed." }),
@@ -121,6 +136,21 @@ const scalingMetric = z
   })
   .meta({ id: "ScalingMetric" });
 
+const typeFigures = z
+  .object({
+    type: z.string(),
+    microUsdPerHour: amount.meta({ description: "Lowest price of one accelerator in its pools." }),
+    times: replicaTimes.nullable().meta({ description: "null: neither measured nor predicted." }),
+    isPredicted: z.boolean().meta({ description: "True: its datasheet beside that of a measured type." }),
+    isFailing: z.boolean().meta({ description: "Whether its last replicas failed before it served requests." }),
+    isFast: z.boolean().nullable().meta({ description: "Whether a request alone is within the targets of latency." }),
+    covers: z
+      .boolean()
+      .nullable()
+      .meta({ description: "Whether the replicas to add would serve the missing load on this type." }),
+  })
+  .meta({ id: "TypeFigures" });
+
 const scalingState = z
   .object({
     atMs: instantMs.meta({ description: "Time of the last look at the load." }),
@@ -137,6 +167,10 @@ const scalingState = z
       .array(scalingMetric)
       .optional()
       .meta({ description: "Values of metric sources that it follows; absent: none." }),
+    types: z
+      .array(typeFigures)
+      .optional()
+      .meta({ description: "Accelerator types at the last start of replicas, first choice first; absent: no choice." }),
     coldStartMs: count.meta({ description: "Time that its own starts took, from placement to readiness." }),
     sentence: z.string(),
   })
@@ -212,6 +246,8 @@ export type Endpoint = z.output<typeof endpoint>;
 export type LoadReport = z.output<typeof loadReport>;
 export type LoadReported = z.output<typeof loadReported>;
 export type EndpointLoad = z.output<typeof endpointLoad>;
+export type ReplicaTimes = z.output<typeof replicaTimes>;
+export type TypeFigures = z.output<typeof typeFigures>;
 export type ScalingState = z.output<typeof scalingState>;
 export type EndpointList = z.output<typeof endpointList>;
 

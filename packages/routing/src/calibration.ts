@@ -44,6 +44,8 @@ export class Calibration {
   readonly #covariance = new Float64Array(SIZE * SIZE);
   readonly #row = new Float64Array(SIZE);
   readonly #gain = new Float64Array(SIZE);
+  /** Durations by which the coefficients were corrected. */
+  measuredCount = 0;
   stepMs = 0;
   stepMsPerSequence = 0;
   stepMsPerKvToken = 0;
@@ -60,6 +62,7 @@ export class Calibration {
   /** Sets new coefficients and drops the measurements. */
   reset(base: LatencyCoefficients): void {
     this.#base = base;
+    this.measuredCount = 0;
     this.#multipliers.fill(1);
     this.#covariance.fill(0);
     for (let index = 0; index < SIZE; index += 1) this.#covariance[index * SIZE + index] = PRIOR_SD * PRIOR_SD;
@@ -85,6 +88,7 @@ export class Calibration {
     if (!(scale > 0) || !(measured > 0)) return;
     // Divides the row by the duration, so that every duration counts the same, however long it is.
     for (let index = 0; index < SIZE; index += 1) row[index] = (row[index] as number) / scale;
+    this.measuredCount += 1;
     this.#update(measured / scale);
     this.#publish();
   }

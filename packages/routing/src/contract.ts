@@ -219,6 +219,16 @@ export interface CandidateReport {
   readonly predictedTpotMs: number;
 }
 
+/** Times in ms of a replica as its requests measured them, for a request of mean lengths. */
+export interface MeasuredTimes {
+  /** Time per output token of a request alone. */
+  readonly tokenMs: number;
+  /** Time of the prompt of a request alone. */
+  readonly promptMs: number;
+  /** Accelerator time of a request in a usual batch. */
+  readonly workMs: number;
+}
+
 export interface Router {
   /** Adds a replica as `ready`. If the id is known, replaces the replica's specification and keeps its state. */
   addReplica(spec: ReplicaSpec): void;
@@ -250,6 +260,8 @@ export interface Router {
    */
   end(ticket: Ticket, outcome: "completed" | "cancelled" | "failed", nowMs: number): void;
 
+  /** Times of a replica for requests of mean lengths. Undefined for an unknown id, and before enough were measured. */
+  measuredTimes(id: string): MeasuredTimes | undefined;
   /** A replica's coefficients after correction by measurements. Undefined for an unknown id. */
   coefficients(id: string): LatencyCoefficients | undefined;
   readonly replicaCount: number;

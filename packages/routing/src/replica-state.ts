@@ -1,5 +1,12 @@
 import { Calibration, type Exposure } from "./calibration.ts";
-import type { BatchLimits, LatencyCoefficients, ReplicaHealth, ReplicaMetrics, ReplicaSpec } from "./contract.ts";
+import type {
+  BatchLimits,
+  LatencyCoefficients,
+  MeasuredTimes,
+  ReplicaHealth,
+  ReplicaMetrics,
+  ReplicaSpec,
+} from "./contract.ts";
 import { hashText } from "./prefix-hash.ts";
 
 /**
@@ -24,6 +31,8 @@ export const defaultLimits: BatchLimits = {
 
 /** Number of sequences in a batch for which the cost of decoding is computed. They share the fixed cost of a step. */
 const REFERENCE_BATCH = 16;
+/** Fewer measured durations leave the given coefficients nearly as they were. */
+const MEASURED_MIN = 20;
 
 const ROUND_TRIPS_MAX = 8;
 
@@ -156,11 +165,26 @@ export class ReplicaState {
 
   /** Computes `slowness` from the measured and the given coefficients, for a request of mean lengths. */
   rate(mean: MeanLengths): void {
+    const givenMs = this.requestWorkMs(mean.promptTokens, mean.outputTokens);
+    this.slowness = givenMs > 0 ? this.#measuredWorkMs(mean) / givenMs : 1;
+  }
+
+  /** Undefined: too few durations were measured. */
+  measuredTimes(mean: MeanLengths): MeasuredTimes | undefined {
+    const { stepMs, stepMsPerSequence, prefillMsPerToken, measuredCount } = this.calibration;
+    if (measuredCount < MEASURED_MIN) return undefined;
+    return {
+      tokenMs: stepMs + stepMsPerSequence,
+      promptMs: mean.promptTokens * prefillMsPerToken,
+      workMs: this.#measuredWorkMs(mean),
+    };
+  }
+
+  /** Accelerator time in ms of a request of mean lengths, in the reference batch. */
+  #measuredWorkMs({ promptTokens, outputTokens }: MeanLengths): number {
     const { stepMs, stepMsPerSequence, prefillMsPerToken } = this.calibration;
     const outputMs = stepMs / Math.min(REFERENCE_BATCH, this.maxSequences) + stepMsPerSequence;
-    const measuredMs = mean.promptTokens * prefillMsPerToken + mean.outputTokens * outputMs;
-    const givenMs = this.requestWorkMs(mean.promptTokens, mean.outputTokens);
-    this.slowness = givenMs > 0 ? measuredMs / givenMs : 1;
+    return promptTokens * prefillMsPerToken + outputTokens * outputMs;
   }
 
   /** Advances sums and windows to `nowMs`. If the clock goes back, no time passes. */

@@ -5,6 +5,7 @@ import type {
   Chosen,
   Decision,
   LatencyCoefficients,
+  MeasuredTimes,
   ReplicaHealth,
   ReplicaMetrics,
   ReplicaSpec,
@@ -186,6 +187,10 @@ class PolicyRouter implements Router {
     }
     ticket.phase = "ended";
     if (outcome === "completed" && ticket.outputTokens > 0) this.#learnLengths(ticket);
+  }
+
+  measuredTimes(id: string): MeasuredTimes | undefined {
+    return this.#replicas.get(id)?.measuredTimes(this.#mean);
   }
 
   coefficients(id: string): LatencyCoefficients | undefined {

@@ -1,6 +1,6 @@
 /** Every event as one sentence, for lists of events; the complete record is shown on request. */
 import { rolloutEventText } from "./rollout-text.ts";
-import { groundText } from "./scale-text.ts";
+import { groundText, typesText } from "./scale-text.ts";
 import type { Event } from "@headroom/protocol";
 import { acceleratorCount } from "@headroom/model";
 import { writeCron } from "@headroom/protocol";
@@ -242,7 +242,7 @@ function workSentence(event: WorkEvent): string {
     case "rolloutEnded":
       return `Endpoint ${event.workloadId}: ${rolloutEventText(event)}`;
     case "endpointScaled":
-      return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}${groundText(event.ground)}.`;
+      return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}${groundText(event.ground)}${typesText(event.acceleratorTypes)}.`;
     case "replicaReady":
       return `Replica ${event.attemptId} takes requests at ${event.address}.`;
     case "replicaNotReady":

@@ -1,6 +1,6 @@
 /** Why an endpoint has its number of replicas, in words and numbers. */
 import type { LoadGround, ScaleGround } from "@headroom/model";
-import type { ScalingState } from "@headroom/protocol";
+import type { ScalingState, TypeFigures } from "@headroom/protocol";
 import { capitalized } from "./rollout-text.ts";
 import { durationText, plural } from "./plain-text.ts";
 
@@ -11,6 +11,10 @@ type ShownGround = Exclude<ScaleGround, LoadGround> | ShownLoad;
 /** The ground as the end of a sentence: `: 40 requests in progress, target 16 for each replica`. */
 export const groundText = (ground: ShownGround): string =>
   ground.kind === "load" ? `: ${loadGroundText(ground)}` : (otherGrounds[ground.kind] ?? "");
+
+/** The order in which missing replicas take accelerator types, if the change chose one. */
+export const typesText = (types: readonly string[] | undefined): string =>
+  types === undefined ? "" : `; new replicas take ${types.join(", then ")}`;
 
 const otherGrounds: { readonly [Kind in ShownGround["kind"]]?: string } = {
   budgetSpent: ": the budget of the endpoint is spent",
@@ -56,16 +60,41 @@ interface Scaling {
   readonly refusal: string | null;
   /** Values of metric sources that the endpoint follows. */
   readonly metrics?: ScalingState["metrics"];
+  /** Accelerator types at the last start of replicas, first choice first. */
+  readonly types?: ScalingState["types"];
   /** The rule that the traffic chose, in words. */
   readonly rule?: string | null;
 }
 
 /** The load that the autoscaler last saw, and why the number of replicas stays. */
-export function scalingSentence({ ground, kept, silentAfterMs, refusal, metrics = [], rule = null }: Scaling): string {
+export function scalingSentence(scaling: Scaling): string {
+  const { ground, kept, silentAfterMs, refusal, metrics = [], types = [], rule = null } = scaling;
   const seen = ground === null ? "" : `${capitalized(loadGroundText(ground))}.`;
   const chosen = rule === null ? "" : `Rule: ${rule}.`;
   const unknown = metrics.flatMap(({ name, gap }) => (gap === null ? [] : metricGapText(name, gap)));
-  return [seen, chosen, keptText(kept, silentAfterMs, refusal), ...unknown].filter((text) => text !== "").join(" ");
+  return [seen, chosen, keptText(kept, silentAfterMs, refusal), ...unknown, choiceText(types)]
+    .filter((text) => text !== "")
+    .join(" ");
+}
+
+/** The choice of accelerator types at the last start of replicas, with what decided it. */
+function choiceText(types: readonly TypeFigures[]): string {
+  if (types.length === 0) return "";
+  const texts = types.map(({ type, microUsdPerHour, times, isPredicted, isFailing, isFast, covers }) => {
+    const speed =
+      times === null
+        ? "not measured"
+        : `${isPredicted ? "predicted " : ""}${durationText(Math.max(1, Math.round(times.workMs)))} a request`;
+    const lack = isFailing
+      ? ", its replicas failed"
+      : isFast === false
+        ? ", too slow for the targets"
+        : covers === false
+          ? ", too little for the load"
+          : "";
+    return `${type} (${amount(Math.round(microUsdPerHour / 1000))} USD an hour, ${speed}${lack})`;
+  });
+  return `New replicas take ${texts.join(", then ")}.`;
 }
 
 /** Why a value of a metric source is not known, and what to do. */

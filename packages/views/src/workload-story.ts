@@ -3,7 +3,7 @@
  * growth and shrinking. Progress reports are not included.
  */
 import { capitalized, rolloutEventText } from "./rollout-text.ts";
-import { groundText } from "./scale-text.ts";
+import { groundText, typesText } from "./scale-text.ts";
 import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
@@ -137,7 +137,7 @@ export class Story {
       case "rolloutEnded":
         return capitalized(rolloutEventText(event));
       case "endpointScaled":
-        return `${event.actor} set ${plural(event.replicas, "replica")}${groundText(event.ground)}.`;
+        return `${event.actor} set ${plural(event.replicas, "replica")}${groundText(event.ground)}${typesText(event.acceleratorTypes)}.`;
       case "workloadEnded":
         return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {

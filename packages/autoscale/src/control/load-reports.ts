@@ -2,7 +2,7 @@
  * The newest report of each gateway about each endpoint. Reports stay out of the journal: only decisions enter it. After
  * a restart nothing is known until gateways report again, which they do within seconds.
  */
-import type { EndpointLoad, LoadReport, OverflowReading } from "@headroom/protocol";
+import type { EndpointLoad, LoadReport, OverflowReading, ReplicaTimes } from "@headroom/protocol";
 import type { TokenReading } from "../targets/load-reading.ts";
 
 /** A gateway that did not report for this time is silent. Gateways report every second, or every five if nothing changes. */
@@ -144,6 +144,16 @@ export class LoadReports {
   /** The newest reports of all gateways. */
   reportsOf(workloadId: string): readonly LoadReport[] {
     return [...(this.#endpoints.get(workloadId)?.gateways.values() ?? [])].map(({ report }) => report);
+  }
+
+  /** Times of the replica at this address, of the gateway that gave it the most requests; `null`: none measured it. */
+  timesAt(workloadId: string, address: string): ReplicaTimes | null {
+    let found: LoadReport["replicas"][number] | null = null;
+    for (const { report } of this.#endpoints.get(workloadId)?.gateways.values() ?? [])
+      for (const replica of report.replicas)
+        if (replica.address === address && replica.times !== undefined && replica.requests >= (found?.requests ?? 0))
+          found = replica;
+    return found?.times ?? null;
   }
 
   requestsAt(workloadId: string, address: string): number | null {

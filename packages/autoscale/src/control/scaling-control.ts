@@ -2,15 +2,25 @@
  * Scaling of one endpoint by its targets: the rule of `targets/` with the endpoint's own starts, between readings and the
  * command that a decision becomes. Pure: the server calls it with its clock, the demo with simulated time.
  */
-import { isBudgetSpent, replicaBounds } from "@headroom/model";
-import type { Attempt, AttemptId, LoadGround, ScaleMetric, ScaleTargets, Workload, WorkloadId } from "@headroom/model";
-import type { ScalingState } from "@headroom/protocol";
+import { isBudgetSpent, replicaBounds, typeOrder } from "@headroom/model";
+import type {
+  Attempt,
+  AttemptId,
+  LoadGround,
+  Pool,
+  ScaleMetric,
+  ScaleTargets,
+  Workload,
+  WorkloadId,
+} from "@headroom/model";
+import type { ScalingState, TypeFigures } from "@headroom/protocol";
 import type { LoadReading } from "../targets/load-reading.ts";
 import { metricFinding, type MetricReading } from "../targets/metric-reading.ts";
 import { TargetScaler, type Need } from "../targets/target-scaler.ts";
 import type { MetricTarget, Targets } from "../targets/targets.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { LoadReports, TotalLoad } from "./load-reports.ts";
+import { TypeChoice, typeOffers, type TypeOffer } from "./type-choice.ts";
 
 /** An endpoint that follows traffic, as far as a decision reads it. */
 export interface ScaledEndpoint {
@@ -23,6 +33,12 @@ export interface ScaledEndpoint {
   readonly isSpent?: boolean;
   readonly team: string;
   readonly priority: number;
+  /** Accelerator types among which new replicas have a choice, in the order of the spec; none: there is none. */
+  readonly offers: readonly TypeOffer[];
+  /** The accepted types in the order in which replicas take them now. */
+  readonly types: readonly string[];
+  /** Types of its last replicas that failed. */
+  readonly failed: readonly string[];
 }
 
 /** The body of the command `scaleEndpoint`. */
@@ -33,6 +49,8 @@ export interface ScaleCommand {
   readonly replicas: number;
   readonly ground: LoadGround;
   readonly stopFirst: readonly AttemptId[];
+  /** Absent: the order stays. */
+  readonly acceleratorTypes?: readonly string[];
 }
 
 export interface ScalingStep {
@@ -46,7 +64,11 @@ export interface ScalingStep {
 }
 
 /** Copies what a decision reads; `null`: the endpoint has ended, or commands alone change its number. */
-export function scaledEndpoint(workload: Workload, active: readonly Attempt[]): ScaledEndpoint | null {
+export function scaledEndpoint(
+  workload: Workload,
+  active: readonly Attempt[],
+  pools: Iterable<Pool> = [],
+): ScaledEndpoint | null {
   const { id, spec, scale, endedAtMs, stopRequested } = workload;
   if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;
   if (spec.scale === undefined || scale === undefined) return null;
@@ -61,6 +83,11 @@ export function scaledEndpoint(workload: Workload, active: readonly Attempt[]): 
     active,
     team,
     priority,
+    offers: typeOffers(spec, pools),
+    types: typeOrder(workload),
+    failed: workload.endedAttempts
+      .filter(({ outcome }) => outcome === "failed")
+      .map(({ acceleratorType }) => acceleratorType),
   };
 }
 
@@ -84,6 +111,9 @@ export const scaledDown = ({ id, scale, targets }: ScaledEndpoint, replicas: num
 export class ScalingControl {
   readonly #scaler = new TargetScaler();
   readonly #coldStarts = new ColdStarts();
+  readonly #choice = new TypeChoice();
+  /** The last choice of types. */
+  #types: readonly TypeFigures[] | null = null;
 
   /** Returns what was learnt, for `restore` of a later process; `null`: nothing. */
   saved(): unknown {
@@ -111,10 +141,11 @@ export class ScalingControl {
   }
 
   decide(
-    { id, scale, targets, bounds, active, isSpent = false }: ScaledEndpoint,
+    endpoint: ScaledEndpoint,
     { reports, metrics = [] }: { readonly reports: LoadReports; readonly metrics?: readonly MetricReading[] },
     nowMs: number,
   ): ScalingStep {
+    const { id, scale, targets, bounds, active, isSpent = false } = endpoint;
     this.#coldStarts.learn(active);
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
@@ -137,22 +168,50 @@ export class ScalingControl {
     const { need, kept, replicas } = decision;
     const ground = need === null ? null : groundOf(need);
     const stopFirst = replicas < scale.replicas ? stopFirstOf(id, serving, reports) : [];
+    const types = this.#typesFor(endpoint, { reports, serving }, { replicas, need });
     return {
       ground,
       rule: need?.learnt?.reason ?? null,
       command:
-        ground === null || replicas === scale.replicas
+        ground === null || (replicas === scale.replicas && types.acceleratorTypes === undefined)
           ? null
-          : { kind: "scaleEndpoint", workloadId: id, from: scale.replicas, replicas, ground, stopFirst },
+          : { kind: "scaleEndpoint", workloadId: id, from: scale.replicas, replicas, ground, stopFirst, ...types },
       state: {
         atMs: nowMs,
         kept: kept === "max" && isSpent ? "budget" : kept,
         cause: need?.cause ?? null,
         neededMilli: ground?.neededMilli ?? null,
         ...shownMetrics(wanted.metrics, metrics, { nowMs, ready: serving.length }),
+        ...(this.#types === null ? {} : { types: [...this.#types] }),
         coldStartMs: Math.round(coldStartMs),
       },
     };
+  }
+
+  /** Chooses the order of accelerator types where replicas are added; empty: it stays. */
+  #typesFor(
+    { id, scale, targets, active, offers, types, failed }: ScaledEndpoint,
+    { reports, serving }: { readonly reports: LoadReports; readonly serving: readonly Attempt[] },
+    { replicas, need }: { readonly replicas: number; readonly need: Need | null },
+  ): Pick<ScaleCommand, "acceleratorTypes"> {
+    if (offers.length === 0) return {};
+    this.#choice.learn(
+      serving.map(({ acceleratorType, ready }) => ({
+        acceleratorType,
+        times: reports.timesAt(id, ready?.address ?? ""),
+      })),
+    );
+    const added = replicas - scale.replicas;
+    // Replicas that wait for a further try of a type that failed go to another one.
+    const missing = scale.replicas - active.filter(({ stop }) => stop === null).length;
+    const first = offers.find(({ type }) => type === types[0])?.poolTypes ?? [];
+    const isStuck = added === 0 && missing > 0 && first.some((type) => failed.includes(type));
+    if (need === null || (added <= 0 && !isStuck)) return {};
+    const lack = { replicas: Math.max(0, need.replicas - scale.replicas), added: Math.max(1, added) };
+    this.#types = this.#choice.order(offers, { targets, lack, failed });
+    const chosen = this.#types?.map(({ type }) => type) ?? [];
+    const order = [...chosen, ...types.filter((type) => !chosen.includes(type))];
+    return order.join() === types.join() ? {} : { acceleratorTypes: order };
   }
 }
 

@@ -36,10 +36,21 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     world.queue.markDirty();
   },
   workloadChanged: changeWorkload,
-  endpointScaled(world, { workloadId, replicas, actor, ground, stopFirst, due = [], atMs }) {
+  endpointScaled(world, { workloadId, replicas, actor, ground, stopFirst, acceleratorTypes, due = [], atMs }) {
     const workload = touchedWorkload(world, workloadId);
     const from = workload.scale?.replicas ?? 0;
-    workload.scale = { replicas, from, atMs, actor, ground, ...(stopFirst === undefined ? {} : { stopFirst }) };
+    const types = acceleratorTypes ?? workload.scale?.acceleratorTypes;
+    // Its bucket has the order of types.
+    if (acceleratorTypes !== undefined) world.queue.remove(workload);
+    workload.scale = {
+      replicas,
+      from,
+      atMs,
+      actor,
+      ground,
+      ...(stopFirst === undefined ? {} : { stopFirst }),
+      ...(types === undefined ? {} : { acceleratorTypes: types }),
+    };
     rememberReplicas(workload, from);
     for (const task of due) updateTask(workload, task, { retryAtMs: atMs });
     world.endpoints.add(workloadId);

@@ -1,5 +1,5 @@
 /** A request for workers that are placed together or not at all. Requests are frozen values; `with` makes a variant. */
-import { acceptedTypes, partsOf, minWorkersOf, isPreemptible } from "@headroom/model";
+import { typeOrder, partsOf, minWorkersOf, isPreemptible } from "@headroom/model";
 import type {
   ExecutorId,
   AttemptId,
@@ -101,7 +101,13 @@ export class PlacementRequest {
   }
 
   static of(
-    { spec, actor, lostWorkers = 0, given }: Pick<Workload, "spec" | "actor" | "lostWorkers" | "given">,
+    {
+      spec,
+      scale,
+      actor,
+      lostWorkers = 0,
+      given,
+    }: Pick<Workload, "spec" | "scale" | "actor" | "lostWorkers" | "given">,
     { rules, growth = 0, grows = null, holds = null, group = null }: RequestOptions,
   ): PlacementRequest {
     const { gang, team } = spec;
@@ -112,7 +118,7 @@ export class PlacementRequest {
       spec,
       given,
       gang,
-      acceleratorTypes: acceptedTypes(spec),
+      acceleratorTypes: typeOrder({ spec, ...(scale === undefined ? {} : { scale }) }),
       workers: holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(gang)),
       counts: holdsGroups ? partsOf(gang, holds.workers).map(({ workers }) => workers) : null,
       isPreemptible: isPreemptible(rules, spec),

@@ -72,7 +72,7 @@ type Signature = string | number | boolean | object | undefined;
 
 /** The properties by which one placement filter (`placement/filters`) distinguishes workloads; compared as JSON. */
 export type SignatureOf = (
-  asking: Pick<Workload, "spec" | "actor" | "lostWorkers" | "given">,
+  asking: Pick<Workload, "spec" | "scale" | "actor" | "lostWorkers" | "given">,
   context: SignatureContext,
 ) => Signature;
 

@@ -1,5 +1,5 @@
 /** The number of replicas of an endpoint: its initial number, and its changes within the bounds of the spec. */
-import { isBudgetSpent, isDue, replicaBounds, taskOf } from "@headroom/model";
+import { isBudgetSpent, isDue, replicaBounds, taskOf, typeOrder } from "@headroom/model";
 import type {
   AttemptId,
   ChangeRefusal,
@@ -19,24 +19,26 @@ interface ScaleChange {
   readonly actor: string;
   readonly ground: ScaleGround;
   readonly stopFirst?: readonly AttemptId[];
+  readonly acceleratorTypes?: readonly string[];
 }
 
 /** Records the number of replicas. `due`: tasks whose back-off ends with this change. */
 export function recordScale(
   batch: Batch,
   workloadId: WorkloadId,
-  { replicas, actor, ground, stopFirst = [] }: ScaleChange,
+  { replicas, actor, ground, stopFirst = [], acceleratorTypes = [] }: ScaleChange,
   due: readonly number[] = [],
 ): void {
   batch.emit({
     kind: "endpointScaled",
-    version: 2,
+    version: 3,
     atMs: batch.nowMs,
     workloadId,
     actor,
     replicas,
     ground,
     ...(stopFirst.length === 0 ? {} : { stopFirst }),
+    ...(acceleratorTypes.length === 0 ? {} : { acceleratorTypes }),
     ...(due.length === 0 ? {} : { due }),
   });
 }
@@ -90,11 +92,22 @@ export function scaleEndpoint(batch: Batch, command: Command & { readonly kind: 
   if (spec.kind !== "serve" || scale === undefined) return cannot("otherKind");
   if (stopRequested) return cannot("stopping");
   const wanted = within(boundsOf(workload), replicas);
-  const isChange = spec.scale !== undefined && scale.replicas === from && wanted !== from;
+  const acceleratorTypes = newOrder(workload, command.acceleratorTypes ?? []);
+  const isChange = wanted !== from || acceleratorTypes.length > 0;
+  if (spec.scale === undefined || scale.replicas !== from || !isChange)
+    return done({ kind: "workloadChanged", workloadId, fields: [] });
   const surplus = Math.max(0, scale.replicas - wanted);
-  if (isChange)
-    recordScaleChange(batch, workload, { replicas: wanted, actor, ground, stopFirst: stopFirst.slice(0, surplus) });
-  return done({ kind: "workloadChanged", workloadId, fields: isChange ? ["replicaCount"] : [] });
+  const due = wanted > from ? surplusBackOffs(workload, batch.nowMs) : [];
+  const change = { replicas: wanted, actor, ground, stopFirst: stopFirst.slice(0, surplus), acceleratorTypes };
+  recordScale(batch, workloadId, change, due);
+  return done({ kind: "workloadChanged", workloadId, fields: wanted === from ? [] : ["replicaCount"] });
+}
+
+/** The accepted types among these; empty: they have this order already. */
+function newOrder(workload: Workload, types: readonly string[]): readonly string[] {
+  const before = typeOrder(workload);
+  const order = types.filter((type) => before.includes(type));
+  return order.every((type, index) => type === before[index]) ? [] : order;
 }
 
 const within = ({ min, max }: { readonly min: number; readonly max: number }, replicas: number): number =>

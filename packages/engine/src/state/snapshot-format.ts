@@ -13,6 +13,11 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Endpoints whose accelerator types have an order of their own.
+  {
+    format: 33,
+    isIn: ({ workloads }) => some(workloads, ({ scale }) => scale?.acceleratorTypes !== undefined),
+  },
   // Caps on power and cooling, and the draw of pools.
   {
     format: 32,

@@ -61,6 +61,25 @@ export function meterEndpoint(drive: Drive): void {
   drive.receive(command({ ...charge, microUsd: 800_000 }));
 }
 
+/** An endpoint with unlike accelerators, whose new replica takes the second of its types. */
+export function orderTypes(drive: Drive): void {
+  const unlike = spec("unlike", { acceleratorTypes: ["L4", "H100"], replicas: { min: 0, max: 2 } });
+  const scale = { concurrencyMilli: 4_000, idleToZeroMs: 60_000, downAfterMs: 60_000 };
+  drive.receive(command({ kind: "submitWorkload", spec: { ...unlike, scale } as typeof unlike }));
+  const id = [...drive.engine.state.workloads.values()].findLast(({ spec: { name } }) => name === "unlike")?.id;
+  if (id === undefined) throw new Error("the endpoint was not submitted");
+  const ground = {
+    kind: "load",
+    cause: "held",
+    measuredMilli: 1_000,
+    targetMilli: 4_000,
+    neededMilli: 500,
+    aheadMs: 0,
+  } as const;
+  const scaled = { kind: "scaleEndpoint", workloadId: id, ground, stopFirst: [] } as const;
+  drive.receive(command({ ...scaled, from: 0, replicas: 1, acceleratorTypes: ["H100", "L4"] }));
+}
+
 /** The ready replica stops answering, and the endpoint ends. */
 export function endEndpoint(drive: Drive): void {
   const [first] = replicasOf(drive);

@@ -17,6 +17,7 @@ import {
   endEndpoint,
   followLoad,
   meterEndpoint,
+  orderTypes,
   rollEndpointsOut,
   spendBudget,
 } from "./life-of-endpoints.ts";
@@ -77,6 +78,7 @@ export function recordLife(): RecordedLife {
   plan(drive);
   replace(drive);
   meterEndpoint(drive);
+  orderTypes(drive);
   keepTime(drive);
   relabel(drive);
   save(drive);

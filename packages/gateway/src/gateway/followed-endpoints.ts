@@ -145,11 +145,16 @@ function loadOf(
     },
     ...(rollout === undefined ? {} : { rollout }),
     ...(overflow === undefined ? {} : { overflow: overflowLoad(pools, limits) }),
-    replicas: replicas
-      .slice(0, REPLICAS_MAX)
-      .map(({ url, requestCount }) => ({ address: `${url.host}:${url.port}`, requests: requestCount })),
+    replicas: pools.flatMap(replicaLoads).slice(0, REPLICAS_MAX),
   };
 }
+
+const replicaLoads = ({ router, replicas }: Pool): GatewayLoad["replicas"] =>
+  [...replicas.values()].map(({ id, url, requestCount }) => {
+    const times = router.measuredTimes(id);
+    const load = { address: `${url.host}:${url.port}`, requests: requestCount };
+    return times === undefined ? load : { ...load, times };
+  });
 
 /** Amounts over all pools of the endpoint, whose budget is one. */
 function overflowLoad(pools: readonly Pool[], limits: LimitSource): OverflowLoad {

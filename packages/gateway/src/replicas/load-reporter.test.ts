@@ -17,6 +17,7 @@ it("reports without tokens to a control plane of an earlier release", async () =
     request.on("data", (part: Buffer) => (text += part.toString()));
     request.on("end", () => {
       const hasTokens = "tokens" in (JSON.parse(text) as object);
+      expect(text.includes("times")).toBe(hasTokens);
       withTokens.push(hasTokens);
       response.writeHead(hasTokens ? 400 : 200).end("{}");
     });
@@ -41,7 +42,7 @@ it("reports without tokens to a control plane of an earlier release", async () =
       ttft: null,
       tpot: null,
       tokens: { prompt: 10, output: 2, ended: 1, promptTokenMs: 0.5 },
-      replicas: [],
+      replicas: [{ address: "h:1", requests: 0, times: { tokenMs: 8, promptMs: 60, workMs: 400 } }],
     }),
     log: (line) => logged.push(line),
   });

@@ -3,6 +3,7 @@
  * instant with counters from the start of the gateway, so that a lost report loses nothing. A report that is refused or
  * lost never delays requests.
  */
+import type { MeasuredTimes } from "@headroom/routing";
 import { secretOf, type SecretSource } from "../config/secrets.ts";
 import type { LatencyFigures } from "./recent-latencies.ts";
 import type { RolloutCounters } from "./rollout-split.ts";
@@ -35,6 +36,13 @@ export interface TokenLoad {
   readonly promptTokenMs: number | null;
 }
 
+export interface ReplicaLoad {
+  readonly address: string;
+  readonly requests: number;
+  /** As its requests measured; absent: too few were. */
+  readonly times?: MeasuredTimes;
+}
+
 export interface GatewayLoad {
   readonly requests: number;
   readonly running: number;
@@ -49,7 +57,7 @@ export interface GatewayLoad {
   /** Absent: the control plane lists no overflow of the endpoint. */
   readonly overflow?: OverflowLoad;
   readonly tokens: TokenLoad;
-  readonly replicas: readonly { readonly address: string; readonly requests: number }[];
+  readonly replicas: readonly ReplicaLoad[];
 }
 
 export interface ReportedEndpoint {
@@ -94,14 +102,16 @@ export class LoadReporter {
     if (nowMs < (this.#refusedUntilMs.get(workloadId) ?? 0)) return;
     const { gateway, startedAtMs } = this.#setup;
     const load = this.#setup.load(pools);
-    const { idleMs: _idle, ...compared } = load;
-    const key = JSON.stringify(compared);
+    const { tokens, replicas, ...others } = load;
+    const counts = replicas.map(({ address, requests }) => ({ address, requests }));
+    // Measured times change a little with each request; an idle endpoint has no other news.
+    const { idleMs: _idle, ...compared } = others;
+    const key = JSON.stringify({ ...compared, tokens, counts });
     const sent = this.#sent.get(workloadId);
     if (sent !== undefined && sent.key === key && nowMs - sent.atMs < REPEAT_MS) return;
-    const { tokens, ...others } = load;
-    const report = { version: VERSION, gateway, startedAtMs, ...others };
+    const report = { version: VERSION, gateway, startedAtMs, ...others, replicas: counts };
     const hasTokens = nowMs >= (this.#tokensFromMs.get(workloadId) ?? 0);
-    let status = await this.#put(workloadId, hasTokens ? { ...report, tokens } : report);
+    let status = await this.#put(workloadId, hasTokens ? { ...report, tokens, replicas } : report);
     if (status === 400 && hasTokens) {
       status = await this.#put(workloadId, report);
       if (status === 200) this.#tokensFromMs.set(workloadId, nowMs + NO_TOKENS_MS);

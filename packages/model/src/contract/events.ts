@@ -163,6 +163,8 @@ export type WorkloadEvent =
       readonly ground: ScaleGround;
       /** See `EndpointScale.stopFirst`. */
       readonly stopFirst?: readonly AttemptId[];
+      /** See `EndpointScale.acceleratorTypes`. Absent: the order stays. */
+      readonly acceleratorTypes?: readonly string[];
       /** Tasks whose back-off ends, because it began when the endpoint needed fewer replicas. Absent: none. */
       readonly due?: readonly number[];
     })

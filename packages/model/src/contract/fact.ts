@@ -15,7 +15,7 @@ const CHANGED_VERSIONS = {
   scheduleSet: 2,
   scheduleRan: 2,
   workloadSubmitted: 4,
-  endpointScaled: 2,
+  endpointScaled: 3,
   gangPlaced: 2,
   attemptStopRequested: 3,
   gangGrown: 2,

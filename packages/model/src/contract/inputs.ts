@@ -66,6 +66,8 @@ export type Command =
       readonly ground: LoadGround;
       /** Replicas to stop first, the one with the fewest requests first. */
       readonly stopFirst: readonly AttemptId[];
+      /** Accepted accelerator types in the order in which missing replicas take them; absent: the order stays. */
+      readonly acceleratorTypes?: readonly string[];
     })
   /** The cost of the requests that left an endpoint, as one gateway counts it. Without a budget nothing changes. */
   | (CommandCommon & { readonly kind: "chargeOverflow"; readonly workloadId: WorkloadId } & GatewayCounter)

@@ -2,7 +2,7 @@
 import { milliOf } from "./device-part.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { WorkerAllocation } from "./attempt.ts";
-import type { TaskGroup, GangSpec, WorkerShape, WorkloadSpec } from "./workload.ts";
+import type { TaskGroup, GangSpec, WorkerShape, Workload, WorkloadSpec } from "./workload.ts";
 
 export interface GangPart {
   readonly shape: WorkerShape;
@@ -66,6 +66,14 @@ export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
   if (taskGroups === undefined) return spec.acceleratorTypes;
   const lists = taskGroups.map((group) => typesOfGroup(spec, group));
   return lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())];
+}
+
+/** `acceptedTypes`, in the order that the last change of an endpoint's replicas chose. */
+export function typeOrder({ spec, scale }: Pick<Workload, "spec" | "scale">): readonly string[] {
+  const accepted = acceptedTypes(spec);
+  const chosen = (scale?.acceleratorTypes ?? []).filter((type) => accepted.includes(type));
+  if (chosen.length === 0 || spec.gang.taskGroups !== undefined) return accepted;
+  return [...chosen, ...accepted.filter((type) => !chosen.includes(type))];
 }
 
 export function gangOfGroup(gang: GangSpec, index: number): GangSpec {

@@ -387,6 +387,8 @@ export interface EndpointScale {
   readonly ground: ScaleGround;
   /** Ready replicas that stop first if there are too many, in this order; absent: the youngest stop first. */
   readonly stopFirst?: readonly AttemptId[];
+  /** Accepted accelerator types in the order in which missing replicas take them; absent: that of the spec. */
+  readonly acceleratorTypes?: readonly string[];
 }
 
 /**

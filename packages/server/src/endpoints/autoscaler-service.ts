@@ -219,6 +219,7 @@ export class AutoscalerService implements EndpointReadings {
         refusal,
         rule,
         metrics: state.metrics,
+        types: state.types,
       }),
     };
   }
@@ -318,5 +319,6 @@ function lookedAt(state: ReadonlyState, workloadId: string): ScaledEndpoint | nu
   return scaledEndpoint(
     workload,
     workload.activeAttempts.flatMap((id) => state.attempts.get(id) ?? []),
+    state.pools.values(),
   );
 }

@@ -1,3 +1,4 @@
+import { typeOrder } from "@headroom/model";
 import type { Filter } from "./filter.ts";
 
 /**
@@ -5,7 +6,10 @@ import type { Filter } from "./filter.ts";
  * (`acceptableTypes`).
  */
 export const acceleratorType: Filter = {
-  signature: ({ spec: { acceleratorTypes } }) => (acceleratorTypes.length === 0 ? undefined : acceleratorTypes),
+  signature: (workload) => {
+    const types = workload.scale === undefined ? workload.spec.acceleratorTypes : typeOrder(workload);
+    return types.length === 0 ? undefined : types;
+  },
   check: "types",
   wakeOn: [],
   // If nodes of an accepted type exist, `resources` reports what they lack.
