@@ -17,6 +17,7 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   name: "why",
   summary: "Explain in numbers why a workload waits, or how an attempt was decided",
   details:
+    "For an endpoint with targets: the load that decided its number of replicas, why it stays, and the accelerator types of new ones.\n" +
     "For running work, the answer names its slow ranks and the resource that bounds its steps, as far as they are measured.\n" +
     "Also lists the smallest changes that would start the workload now; each was tried on a copy of the scheduler.\n" +
     "Exit code 3: the workload can never start while fleet, limits and policy stay as they are.\n" +
@@ -77,6 +78,10 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     context.print(
       `${paint("bold", workload.name)} (${workload.id}) is ${paint(tone ?? "bold", text)}: ${printable(workload.endSentence ?? verdict.sentence)}`,
     );
+    if (workload.kind === "serve") {
+      const { scalingLines } = await import("../endpoint/run-endpoint.ts");
+      context.print(...(await scalingLines(client, workload.id, paint)));
+    }
     if (verdict.kind !== "blocked") {
       context.print(...(await stagingLines(client, workload.id)));
       context.print(...performanceLines(await performanceOf(client, workload)));

@@ -1,5 +1,5 @@
 /** `headroom endpoint list` and `show`. */
-import type { Endpoint } from "@headroom/protocol";
+import type { Endpoint, HeadroomClient } from "@headroom/protocol";
 import { groundText } from "@headroom/views";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -65,6 +65,22 @@ export async function showEndpoint(
     if (verdict.kind === "blocked") context.print("", `A replica waits: ${printable(verdict.sentence)}`);
   }
   return exitCode.ok;
+}
+
+/** Why the endpoint has its number of replicas and where new ones go; empty: commands alone change the number. */
+export async function scalingLines(
+  client: HeadroomClient,
+  workloadId: string,
+  paint: CommandContext["paint"],
+): Promise<readonly string[]> {
+  const { items, nowMs } = await client.endpoints();
+  const endpoint = items.find((each) => each.workloadId === workloadId);
+  if (endpoint?.scaling == null) return [];
+  const wanted = ["last change", "scaling", "load", "silent"];
+  return pairLines(
+    pairsOf(endpoint, nowMs).filter(([name]) => wanted.includes(name)),
+    paint,
+  ).map((line) => `  ${line}`);
 }
 
 /** By id, TEAM/NAME, or NAME where one team has it. */
