@@ -1,8 +1,8 @@
 /**
  * `npm run bench one-simulation [-- --json]`: a week of training and endpoints on one fleet in one loop. `--accelerators
  * 1000 --endpoints 20 --rate 20 --hours 168 --load 0.9 --seed 1`. `--rate`: requests per second of all endpoints
- * together. The last record compares the queue of work with a simulation of requests, for one endpoint with the traffic
- * `--compared-rate 6 --compared-hours 24` on a fleet of its own, whose replicas come and go.
+ * together. The last records compare the queue of work with a simulation of requests, for `--compared 8` endpoints one by one, each with
+ * the traffic `--compared-rate 4 --compared-hours 24` on a fleet of its own, and for all of them together.
  */
 import { parseArgs } from "node:util";
 import { defaultPolicy } from "@headroom/model";
@@ -30,7 +30,9 @@ const { values: options } = parseArgs({
     hours: { type: "string", default: "168" },
     load: { type: "string", default: "0.9" },
     seed: { type: "string", default: "1" },
-    "compared-rate": { type: "string", default: "6" },
+    json: { type: "boolean" },
+    compared: { type: "string", default: "8" },
+    "compared-rate": { type: "string", default: "4" },
     "compared-hours": { type: "string", default: "24" },
   },
 });
@@ -96,9 +98,12 @@ function mapped(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
+interface Hours {
+  readonly requests: number;
+  readonly queue: number;
+}
+
 const comparedHours = Number(options["compared-hours"]);
-const day = generatedTraffic("bursty-week", seed, comparedHours, Number(options["compared-rate"]) / WEEK_RATE_MEAN);
-if (day === undefined) throw new RangeError("no such pattern");
 const capacity = new ReplicaCapacity(group.costs, group.limits, slo);
 const setting = {
   group,
@@ -110,25 +115,48 @@ const setting = {
   frontEndMs: 5,
   router: "least-work",
 } as const;
-const requests = new ElasticServing(day, setting, new PredictiveScaler(capacity, slo)).run();
-const alone = new SharedFleetSimulation({
-  fleet,
-  policy,
-  jobs: [],
-  endpoints: endpoints.slice(0, 1).map((one) => ({ ...one, traffic: tickTraffic(day) })),
-});
-while (!alone.advance(10_000));
-const [queue] = alone.result().endpoints;
+const errorPct = ({ requests, queue: hoursOfQueue }: Hours): number => rounded(100 * (hoursOfQueue / requests - 1));
+
+function compared(daySeed: number): Hours {
+  const factor = Number(options["compared-rate"]) / WEEK_RATE_MEAN;
+  const day = generatedTraffic("bursty-week", daySeed, comparedHours, factor);
+  if (day === undefined) throw new RangeError("no such pattern");
+  const requests = new ElasticServing(day, setting, new PredictiveScaler(capacity, slo)).run();
+  const alone = new SharedFleetSimulation({
+    fleet,
+    policy,
+    jobs: [],
+    endpoints: endpoints.slice(0, 1).map((one) => ({ ...one, traffic: tickTraffic(day) })),
+  });
+  while (!alone.advance(10_000));
+  const [queue] = alone.result().endpoints;
+  const found = { requests: requests.acceleratorHours, queue: queue?.accelerator_hours ?? 0 };
+  process.stdout.write(
+    `${JSON.stringify({
+      compared: `one endpoint, ${comparedHours} h`,
+      requests: day.requests.length,
+      requests_replicas_max: requests.replicasMax,
+      queue_replicas_max: queue?.replicas_max ?? 0,
+      requests_attainment_pct: rounded(requests.attainmentPct),
+      queue_attainment_pct: rounded(queue?.attainment_pct ?? 0),
+      requests_accelerator_hours: rounded(found.requests),
+      queue_accelerator_hours: rounded(found.queue),
+      hours_error_pct: errorPct(found),
+    })}\n`,
+  );
+  return found;
+}
+
+const all = Array.from({ length: Number(options.compared) }, (_, index) => compared(seed + index));
+const sum: Hours = {
+  requests: all.reduce((total, { requests }) => total + requests, 0),
+  queue: all.reduce((total, { queue }) => total + queue, 0),
+};
 process.stdout.write(
   `${JSON.stringify({
-    compared: `one endpoint, ${comparedHours} h`,
-    requests: day.requests.length,
-    requests_replicas_max: requests.replicasMax,
-    queue_replicas_max: queue?.replicas_max ?? 0,
-    requests_attainment_pct: rounded(requests.attainmentPct),
-    queue_attainment_pct: rounded(queue?.attainment_pct ?? 0),
-    requests_accelerator_hours: rounded(requests.acceleratorHours),
-    queue_accelerator_hours: rounded(queue?.accelerator_hours ?? 0),
-    hours_error_pct: rounded(100 * ((queue?.accelerator_hours ?? 0) / requests.acceleratorHours - 1)),
+    compared: `${all.length} endpoints together, ${comparedHours} h each`,
+    requests_accelerator_hours: rounded(sum.requests),
+    queue_accelerator_hours: rounded(sum.queue),
+    hours_error_pct: errorPct(sum),
   })}\n`,
 );
