@@ -1,8 +1,9 @@
 /**
  * An endpoint that follows traffic, as users run it: no replica at first, three under load, none without requests, while
- * replicas, the gateway and the control plane are killed. `HEADROOM_KILLS=100` kills as often.
+ * replicas, the gateway and the control plane are killed. `HEADROOM_KILLS=100` kills as often, and with
+ * `HEADROOM_AWAY_S=600` the control plane is away for so many seconds in the end.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -33,6 +34,7 @@ process.on("SIGTERM", () => setTimeout(() => process.exit(0), 3000));
 `;
 
 const KILLS = Number(process.env["HEADROOM_KILLS"] ?? 3);
+const AWAY_S = Number(process.env["HEADROOM_AWAY_S"] ?? 5);
 
 let root = "";
 let home = "";
@@ -106,6 +108,7 @@ it("goes from no replica to three and back, through kills, without a failed requ
 
   const failures: string[] = [];
   const pids = new Set<number>();
+  const answeredIds: string[] = [];
   let answered = 0;
   let isOver = false;
   let gatewayKills = 0;
@@ -129,6 +132,7 @@ it("goes from no replica to three and back, through kills, without a failed requ
     const { pid } = JSON.parse(text) as { pid?: number };
     if (response.status !== 200 || pid === undefined) return void failures.push(`${response.status} ${text}`);
     pids.add(pid);
+    answeredIds.push(response.headers.get("x-request-id") ?? "");
     answered++;
   };
   const client = async (): Promise<void> => {
@@ -157,14 +161,35 @@ it("goes from no replica to three and back, through kills, without a failed requ
     }
     await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(before + 100);
   }
+  plane.process.kill("SIGKILL");
+  await plane.ended;
+  const answeredBefore = answered;
+  await new Promise((resolve) => setTimeout(resolve, 1000 * AWAY_S));
+  expect(answered).toBeGreaterThan(answeredBefore + 20 * AWAY_S);
+  await up(planePort);
   isOver = true;
   await Promise.all(clients);
   await expect.poll(shown, { timeout: 40_000 }).toMatchObject({ wanted: 0, ready: 0 });
   expect(failures).toEqual([]);
+  const lines = usageLines();
+  expect(answeredIds.filter((id) => lines.get(id) !== 1)).toEqual([]);
+  expect([...lines.values()].filter((count) => count > 1)).toEqual([]);
   const { stdout } = await command("why", "chat");
   expect(stdout).toContain("no requests for");
-  console.log(`endpoint: ${answered} requests answered, ${KILLS} kills, 0 failed`);
+  console.log(`endpoint: ${answered} requests answered, ${KILLS} kills, ${AWAY_S} s without control plane, 0 failed`);
 });
+
+/** Number of usage lines of each request. */
+function usageLines(): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>();
+  for (const file of globSync(path.join(root, "gateway", "*", "usage", "usage-*.jsonl")))
+    for (const line of readFileSync(file, "utf8").split("\n")) {
+      if (line === "") continue;
+      const { id } = JSON.parse(line) as { readonly id: string };
+      lines.set(id, (lines.get(id) ?? 0) + 1);
+    }
+  return lines;
+}
 
 function killed(pid: number): void {
   try {
