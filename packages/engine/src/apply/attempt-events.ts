@@ -41,7 +41,7 @@ export const attemptEvents: Appliers<AttemptEvent> = {
     const attempt = touchedAttempt(world, attemptId);
     delete attempt.ready;
     attempt.notReadySinceMs = atMs;
-    waitForReadiness(world, attempt);
+    waitForReadiness(world, workloadOf(world, attempt.workloadId), attempt);
   },
   execStarted() {},
   predictionCorrected(world, { attemptId, prediction }) {
@@ -139,7 +139,7 @@ function start(world: WritableWorld, event: EventOf<"attemptStarted">): void {
   refileCompletion(world, attempt);
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
-  waitForReadiness(world, attempt);
+  waitForReadiness(world, workload, attempt);
 }
 
 function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
@@ -148,10 +148,7 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   const workload = workloadOf(world, attempt.workloadId);
   settleUse(world, workload);
   releaseAttempt(world, attempt);
-  beginIdleTime(
-    world,
-    attempt.workers.map(({ node }) => node),
-  );
+  beginIdleTime(world, attempt.workers);
   queue.setGrowth(workload, attempt.id, 0);
   workload.activeAttempts = without(world.state, workload.activeAttempts, attempt);
   removeAttempt(world, attempt.id);

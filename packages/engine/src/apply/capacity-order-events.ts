@@ -176,10 +176,9 @@ function countDecision(state: State, pool: PoolName, { nodes, atMs }: { nodes: n
 }
 
 /** Work on a node that the engine ordered has ended, or the node is lost: its idle time begins. */
-export function beginIdleTime(world: WritableWorld, nodes: Iterable<NodeId>): void {
-  const { state } = world;
+export function beginIdleTime({ state }: WritableWorld, places: Iterable<{ readonly node: NodeId }>): void {
   if (state.burstAccounts.size === 0) return;
-  for (const id of nodes) {
+  for (const { node: id } of places) {
     const node = state.nodes.get(id);
     if (node?.idleSinceMs === undefined) continue;
     node.idleSinceMs = state.nowMs;

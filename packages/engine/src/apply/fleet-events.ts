@@ -74,7 +74,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
   },
   nodeLost(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.health = "lost"));
-    beginIdleTime(world, [nodeId]);
+    beginIdleTime(world, [{ node: nodeId }]);
   },
   nodeReturned(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.health = "up"));

@@ -122,7 +122,6 @@ export class Batch {
   emit(event: Event): void {
     this.note?.(event);
     applyEvent(this.world, event);
-    if (event.kind === "attemptEnded" || event.kind === "nominationWithdrawn") this.placesLeft++;
     this.events = appended(this.events, event);
   }
 

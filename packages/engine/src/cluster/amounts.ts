@@ -9,14 +9,19 @@ export interface Held {
   readonly acceleratorType: string;
 }
 
-export function amountHeld(
+export function amountHeld(world: Pick<World, "teamUse" | "capacity">, gang: GangSpec, held: Held): Amount {
+  if (gang.taskGroups === undefined && gang.acceleratorMemoryMib === undefined)
+    return world.teamUse.amountOf(gang, held.workers.length, held.acceleratorType);
+  return amountOfUnlike(world, gang, held);
+}
+
+/** Adds up workers that differ in their amounts: task groups, or shares of accelerators with different memory. */
+function amountOfUnlike(
   { teamUse, capacity }: Pick<World, "teamUse" | "capacity">,
   gang: GangSpec,
   held: Held,
 ): Amount {
   const { workers, acceleratorType } = held;
-  if (gang.taskGroups === undefined && gang.acceleratorMemoryMib === undefined)
-    return teamUse.amountOf(gang, workers.length, acceleratorType);
   if (gang.taskGroups === undefined) return teamUse.amountOfParts(partsOf(gang, workers), () => acceleratorType);
   return teamUse.amountOfParts(partsOf(gang, workers), (part) => typeOfPart(capacity, held, part));
 }

@@ -33,6 +33,8 @@ export interface Asking {
 export class CalendarIndex {
   readonly #state: Pick<ReadonlyState, "calendar" | "nodes" | "teams">;
   #windows: readonly IndexedWindow[] = [];
+  /** Whether any window exists: asked for each request. */
+  hasWindows = false;
   #users: ReadonlySet<string> = new Set();
   #firstStartMs = Number.POSITIVE_INFINITY;
   #isLeftAside = false;
@@ -55,6 +57,7 @@ export class CalendarIndex {
     this.#windows = [...calendar.values()].flatMap(({ entry, nodes: chosen }) =>
       entry.kind === "tariff" ? [] : indexedWindow({ nodes }, entry, chosen),
     );
+    this.hasWindows = this.#windows.length > 0;
     this.#firstStartMs = Math.min(Number.POSITIVE_INFINITY, ...this.#windows.map(({ window }) => window.startMs));
     this.#users = new Set(
       this.#windows.flatMap(({ window }) => (window.kind === "reservation" ? (window.users ?? []) : [])),
@@ -63,10 +66,6 @@ export class CalendarIndex {
 
   get windows(): readonly IndexedWindow[] {
     return this.#windows;
-  }
-
-  get hasWindows(): boolean {
-    return this.#windows.length > 0;
   }
 
   /** Whether any calendar entry is reserved for this user by name, so that it matters who submits the work. */

@@ -217,7 +217,7 @@ export function fileAttempt(world: World, attempt: Attempt): void {
   if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > state.nowMs)
     timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
   waitForWindows(world, attempt);
-  waitForReadiness(world, attempt);
+  waitForReadiness(world, workload, attempt);
   if (launchAtMs === undefined) return;
   backingOff.add(id);
   timers.add({ kind: "retry", atMs: launchAtMs, workloadId });
@@ -291,8 +291,7 @@ export function readyByMs(spec: WorkloadSpec, { ready, startedAtMs, notReadySinc
 }
 
 /** Schedules a wakeup for the end of the time in which a replica must become ready. */
-export function waitForReadiness(world: World, attempt: Attempt): void {
-  const workload = workloadOf(world, attempt.workloadId);
+export function waitForReadiness(world: World, workload: Workload, attempt: Attempt): void {
   if (workload.spec.kind !== "serve") return;
   const atMs = readyByMs(revisionOf(workload, attempt).spec, attempt);
   if (atMs !== null) world.timers.add({ kind: "readiness", atMs, attemptId: attempt.id });

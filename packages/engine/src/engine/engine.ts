@@ -86,6 +86,10 @@ class EngineCore implements Engine {
     return this.#world;
   }
 
+  get fleetEpoch(): number {
+    return this.#world.capacity.fleetEpoch;
+  }
+
   get clockMs(): number {
     return this.#clockMs;
   }

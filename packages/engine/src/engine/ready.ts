@@ -41,6 +41,8 @@ export interface Engine {
   advance(): void;
   /** The state after the last batch. Do not write to it, and do not keep it across a call of `receive`. */
   readonly state: ReadonlyState;
+  /** Another number after each batch in which a node joined, left, or changed whether work may use it. */
+  readonly fleetEpoch: number;
   /**
    * The earliest instant at which time alone changes something. `null` if there is no such instant. It may be too early
    * but is never late.

@@ -249,18 +249,25 @@ function deletionRefusal(state: ReadonlyState, name: ArtifactName, number: numbe
  * Registers the artifacts that a successful attempt made, before its end is recorded: the attempt is active only once, so
  * each artifact gets one version, however often its end is reported.
  */
-export function registerProduced(batch: Batch, attempt: Attempt, reported: readonly ReportedArtifact[] = []): void {
-  const workload = workloadOf(batch.world, attempt.workloadId);
+export function registerProduced(
+  batch: Batch,
+  workload: Workload,
+  attempt: Attempt,
+  reported: readonly ReportedArtifact[] = [],
+): void {
   const { produces } = workload.spec;
   if (produces === undefined) return;
   for (const name of produces) {
     if (!isRegistered(name)) continue;
-    const made = reported.findLast((each) => each.name === name) ?? reportedBy(workload, attempt, name);
+    const made = lastNamed(reported, name) ?? reportedBy(workload, attempt, name);
     if (made === undefined) miss(batch, attempt, name, "it was not reported");
     else if (made.problem !== undefined) miss(batch, attempt, name, made.problem);
     else registerMade(batch, { workload, attempt }, made);
   }
 }
+
+const lastNamed = (reported: readonly ReportedArtifact[], name: string): ReportedArtifact | undefined =>
+  reported.findLast((each) => each.name === name);
 
 interface Maker {
   readonly workload: Workload;

@@ -1,7 +1,17 @@
 /** Effect of an attempt's end on its task and workload: the task is done, is retried, or has failed. */
 import { begunTaskCount, kindRules, taskOf, taskCountOf } from "@headroom/model";
-import type { Attempt, AttemptOutcome, EndReason, LossCause, RetrySpec, Workload, WorkerExit } from "@headroom/model";
+import type {
+  Attempt,
+  AttemptOutcome,
+  EndReason,
+  LossCause,
+  ReportedArtifact,
+  RetrySpec,
+  Workload,
+  WorkerExit,
+} from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import { registerProduced } from "./artifacts.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { retryInPlace } from "./retry-in-place.ts";
 import { endHopeless } from "./dependencies.ts";
@@ -26,10 +36,14 @@ export interface AttemptEnd {
   readonly detail: string;
   /** Cause of a loss. Without a cause, the loss counts as the machine's fault. */
   readonly cause?: LossCause;
+  /** Artifacts that the attempt says it made. They count after a success alone. */
+  readonly artifacts?: readonly ReportedArtifact[] | undefined;
 }
 
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
+  if (end.outcome === "succeeded") registerProduced(batch, workload, attempt, end.artifacts);
+  batch.placesLeft++;
   if (kindRules(workload.spec).restarts === "always") return endReplica(batch, { workload, attempt, end });
   const losses =
     end.outcome === "lost" && end.cause !== undefined ? taskOf(workload, attempt.task).lossCount + 1 : null;

@@ -13,7 +13,6 @@ import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { registerProduced } from "./artifacts.ts";
 import { countJoinedNode, keepOrder } from "./capacity-orders.ts";
 import { heedOrderReport, identifyOrder } from "./order-reports.ts";
 import { endAttempt } from "./end-attempt.ts";
@@ -200,8 +199,7 @@ function exitAttempt(
   const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
   // The report of the end can arrive before the report of the start. The start is then recorded first.
   if (attempt.startedAtMs === null) recordStart(batch, attempt);
-  if (outcome === "succeeded") registerProduced(batch, attempt, artifacts);
-  endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
+  endAttempt(batch, attempt, { outcome, exit: failure, detail: "", artifacts });
 }
 
 function seeNode(batch: Batch, spec: NodeSpec): void {

@@ -38,8 +38,11 @@ export function stopTasks(batch: Batch, workload: Workload): boolean {
 
 /** Continues the stops that earlier batches have left. */
 export function continueStops(batch: Batch): void {
+  if (batch.world.stopping.size > 0) stopRest(batch);
+}
+
+function stopRest(batch: Batch): void {
   const { stopping, state } = batch.world;
-  if (stopping.size === 0) return;
   const workloads = [...stopping].flatMap((id) => state.workloads.get(id) ?? []);
   stopping.clear();
   for (const workload of workloads)

@@ -94,9 +94,10 @@ export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
 export function waitingOrder(
   world: World,
   lines: WaitingLines,
-  takesPart: (bucket: QueueBucket) => boolean,
+  mayTakePart: (world: World, bucket: QueueBucket) => boolean,
 ): RoundOrder {
   const compare = headOrder(world);
+  const takesPart = (bucket: QueueBucket): boolean => mayTakePart(world, bucket);
   if (world.rules.teams.order.length === 0 || lines.teamCount <= 1)
     return new WaitingOrder(lines, { compare, takesPart, team: null });
   const ownOrder = (team: TeamName): RoundOrder => new WaitingOrder(lines, { compare, takesPart, team });

@@ -72,10 +72,13 @@ const couldHold = (world: World, request: PlacementRequest): boolean =>
  * Returns whether one accepted accelerator type has enough capacity for the workers in the empty fleet. Constraints are
  * ignored.
  */
-const fitsByCounts = (
+function fitsByCounts(
   { capacity }: World,
   { gang, acceleratorTypes, workers }: Pick<PlacementRequest, "gang" | "acceleratorTypes" | "workers">,
-): boolean => capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
+): boolean {
+  for (const type of capacity.acceptable(acceleratorTypes)) if (emptyFleetWorkers(type, gang) >= workers) return true;
+  return false;
+}
 
 /** Returns whether the usable fleet, if it were empty, could hold all task groups of the gang at once. */
 const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>

@@ -64,17 +64,18 @@ function restartUnready(batch: Batch, attempt: Attempt): void {
 /** Attempts past their walltime, as many as the batch may stop. The timers of the others are due again at once. */
 function takeOverrun(batch: Batch): Attempt[] {
   const { timers } = batch.world;
-  const overrun = new Set<Attempt>();
+  // Most timers are of attempts that have ended.
+  let overrun = null as Set<Attempt> | null;
   for (let timer = timers.takeDueWalltime(batch.nowMs); timer !== null; timer = timers.takeDueWalltime(batch.nowMs)) {
     const attempt = activeAttempt(batch.world, timer.attemptId);
-    if (attempt === undefined || overrun.has(attempt) || !isPastWalltime(batch, attempt)) continue;
+    if (attempt === undefined || overrun?.has(attempt) === true || !isPastWalltime(batch, attempt)) continue;
     if (attempt.stop === null && !batch.mayStop()) {
       timers.add(timer);
       break;
     }
-    overrun.add(attempt);
+    (overrun ??= new Set()).add(attempt);
   }
-  return [...overrun];
+  return overrun === null ? [] : [...overrun];
 }
 
 /** The walltime may have changed since the timer was set. */

@@ -11,11 +11,15 @@ import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
 
 export function keepHotSpares(batch: Batch): void {
-  const { capacity, calendar, state } = batch.world;
+  const { capacity, calendar } = batch.world;
   if (!mayHaveHotSpares(batch.world)) return;
   // Nothing changes the choice: since the last one, no node has become empty, and no node has started or stopped taking
   // work.
-  if (capacity.hotSparesSettledAt === capacity.freedEpoch && !calendar.hasWindows) return;
+  if (capacity.hotSparesSettledAt !== capacity.freedEpoch || calendar.hasWindows) chooseHotSpares(batch);
+}
+
+function chooseHotSpares(batch: Batch): void {
+  const { capacity, state } = batch.world;
   for (const slot of [...capacity.hotSpares].toSorted(byOrdinal)) {
     const reason = whyNone(batch, slot);
     if (reason !== null) release(batch, slot, reason);

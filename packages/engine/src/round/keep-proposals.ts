@@ -88,8 +88,11 @@ function decisionOf(
 
 /** Scores proposals whose simulated starts have taken place, or whose horizon is over. */
 export function scoreProposals(batch: Batch): void {
+  if (batch.world.state.proposals.size > 0) scoreActed(batch);
+}
+
+function scoreActed(batch: Batch): void {
   const { state } = batch.world;
-  if (state.proposals.size === 0) return;
   for (const { id, phase, change, effect, actedAtMs } of state.proposals.values()) {
     if (phase !== "acted" || actedAtMs === null) continue;
     // Ordered nodes are simulated as if they were here; their starts are no forecast.

@@ -71,7 +71,10 @@ function startWhatFits(batch: Batch): boolean {
   const { whenHeadBlocked, backfill } = world.rules;
   const reservations = backfill.protectedStarts === 0 ? null : new Reservations(world, nowMs, batch.isCounterfactual);
   const held = mayHoldForOrders(world.rules, world.state, nowMs) ? new HeldForOrders(world, nowMs) : null;
-  const { order, least } = turnsOf(batch);
+  const lines = linesToAsk(batch);
+  const asking = lines === null ? classesToAsk(world) : [];
+  const least = lines === null ? leastOf(world, asking) : leastIn(lines);
+  const order = orderOf(world, lines, asking);
   let isFinal = true;
   let hasStarted = false;
   let isBlocked = false;
@@ -127,7 +130,7 @@ function startWhatFits(batch: Batch): boolean {
 
 /** Starts of tasks that need nothing, by bucket, in one round. */
 class FreeStarts {
-  readonly #counts = new Map<QueueBucket, number>();
+  #counts: Map<QueueBucket, number> | null = null;
   readonly #max: number;
   isCut = false;
 
@@ -142,6 +145,7 @@ class FreeStarts {
   /** Counts a start. Returns whether the bucket has started enough tasks in this round and has more of them. */
   isEnough(bucket: QueueBucket): boolean {
     if (!needsNothing(bucket.request) || bucket.waiting.length === 0) return false;
+    this.#counts ??= new Map();
     const count = (this.#counts.get(bucket) ?? 0) + 1;
     this.#counts.set(bucket, count);
     this.isCut ||= count >= this.#max;
@@ -169,6 +173,11 @@ function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest
   return { accelerators, durationMs };
 }
 
+const leastIn = ({ acceleratorsMin, durationMinMs }: WaitingLines): SmallestRequest => ({
+  accelerators: acceleratorsMin,
+  durationMs: durationMinMs,
+});
+
 /**
  * Upper bound of the whole accelerators of one type that any of the requests could still get. Without reservations only the
  * comparison with the smallest request matters.
@@ -184,23 +193,9 @@ function roomFor(
   return 0;
 }
 
-interface RoundQueue {
-  readonly order: RoundOrder;
-  /** `null` if it is unknown, because further requests may join in this round. */
-  readonly least: SmallestRequest | null;
-}
-
 /** The order in which this round asks the waiting requests. */
-function turnsOf(batch: Batch): RoundQueue {
-  const { world } = batch;
-  const lines = linesToAsk(batch);
-  if (lines !== null) {
-    const order = waitingOrder(world, lines, (bucket) => couldEverFit(world, bucket));
-    return { order, least: { accelerators: lines.acceleratorsMin, durationMs: lines.durationMinMs } };
-  }
-  const asking = classesToAsk(world);
-  return { least: leastOf(world, asking), order: queueOrder(world, asking) };
-}
+const orderOf = (world: World, lines: WaitingLines | null, asking: QueueBucket[]): RoundOrder =>
+  lines === null ? queueOrder(world, asking) : waitingOrder(world, lines, couldEverFit);
 
 /** The lines of the queue, if a round may walk along them: see `WaitingOrder`. */
 function linesToAsk({ world, isCounterfactual }: Batch): WaitingLines | null {

@@ -101,6 +101,7 @@ function isStillThere({ capacity, state }: World, { workers, growth, attemptId, 
 
 export function withdraw(batch: Batch, { attemptId }: Nomination, reason: string): void {
   batch.emit({ kind: "nominationWithdrawn", version: 1, atMs: batch.nowMs, attemptId, reason });
+  batch.placesLeft++;
 }
 
 function keepNomination(batch: Batch, nomination: Nomination): void {

@@ -21,8 +21,11 @@ const KINDS: Readonly<Record<Kind, WorkloadKindRules>> = {
   batch: { hasTasks: true, restarts: "untilDone" },
   serve: { hasTasks: true, restarts: "always" },
 };
+const { train: TRAIN } = KINDS;
 
-export const kindRules = ({ kind }: Pick<WorkloadSpec, "kind">): WorkloadKindRules => KINDS[kind];
+// Every start and end of an attempt asks several times, mostly of this kind. A comparison is faster than a lookup by a key.
+export const kindRules = ({ kind }: Pick<WorkloadSpec, "kind">): WorkloadKindRules =>
+  kind === "train" ? TRAIN : KINDS[kind];
 
 /** The largest number of replicas of an endpoint. A round considers all replicas of one endpoint together. */
 export const REPLICAS_MAX = 1_000;

@@ -247,7 +247,8 @@ export class SimulatedExecutor {
 
   /** Time in ms of the transfers before the start. A node reports its cache when it has read everything. */
   #stage(launch: LaunchGang, nowMs: number): number {
-    const { delayMs = 0, changed = [] } = this.#caches?.stage(launch) ?? {};
+    if (this.#caches === null) return 0;
+    const { delayMs, changed } = this.#caches.stage(launch);
     for (const index of changed)
       this.#queue.push(nowMs + delayMs, ranks.observation, (index << ENTRY_BITS) | attemptEntry.caches);
     return delayMs;

@@ -132,7 +132,7 @@ export class Playout {
     this.#roundCount++;
     const ready = engine.receive(inputs, nowMs);
     engine.advance();
-    this.#suites.heed(ready.events, nowMs);
+    this.#suites.heed(nowMs);
     this.#options.onRound({ inputs, firstArrival, ready });
     const reports = world.perform(ready.effects, nowMs);
     if (reports.length === 0) return ready;

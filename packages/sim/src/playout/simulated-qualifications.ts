@@ -2,7 +2,7 @@
  * Suites on nodes that have to qualify, in simulated time: each run takes as long as the driver expected it to, or else
  * the limit of the pool's rule, and passes. As many nodes of a pool run it at a time as the rule allows.
  */
-import type { Event, Input, NodeId } from "@headroom/model";
+import type { Input, NodeId } from "@headroom/model";
 import { mayRunSuite, type Engine } from "@headroom/engine";
 import { nodeUse } from "@headroom/explain";
 
@@ -23,12 +23,14 @@ export class SimulatedQualifications {
   #beginning: readonly Input[] = NONE;
   /** Whether a node may wait for a run. */
   #mayWait: boolean;
+  #fleetEpoch: number;
   #nowMs: number;
 
   constructor(engine: Engine, nowMs: number) {
     this.#engine = engine;
     this.#nowMs = nowMs;
     this.#mayWait = false;
+    this.#fleetEpoch = engine.fleetEpoch;
     for (const { id: nodeId, qualification } of engine.state.nodes.values()) {
       if (qualification === undefined) continue;
       this.#mayWait = true;
@@ -47,12 +49,18 @@ export class SimulatedQualifications {
     return nextAtMs;
   }
 
-  /** Looks at the events of a batch. Without nodes that have to qualify, it costs a comparison of each event's kind. */
-  heed(events: readonly Event[], nowMs: number): void {
+  /** Follows a batch of the engine. Without a change of the fleet and nodes that have to qualify, it compares two numbers. */
+  heed(nowMs: number): void {
     this.#nowMs = nowMs;
+    const { fleetEpoch } = this.#engine;
+    const hasChanged = fleetEpoch !== this.#fleetEpoch;
+    this.#fleetEpoch = fleetEpoch;
+    if (hasChanged || this.#mayWait) this.#follow(nowMs);
+  }
+
+  #follow(nowMs: number): void {
     if (this.#runs.length > 0) this.#runs = this.#runs.filter((run) => this.#isCurrent(run));
-    for (const { kind } of events) if (kind === "nodeQualificationRequired") this.#mayWait = true;
-    if (this.#mayWait) this.#begin(nowMs);
+    this.#begin(nowMs);
   }
 
   /** Inputs that are due, and removes them. */
@@ -83,6 +91,8 @@ export class SimulatedQualifications {
   /** Chooses the nodes on which the suite begins next, in the order in which they joined. */
   #begin(nowMs: number): void {
     const { nodes, pools } = this.#engine.state;
+    this.#mayWait = false;
+    if (![...pools.values()].some(({ qualification }) => qualification !== undefined)) return;
     const running = new Map<string, number>();
     const known = new Set(this.#runs.map(({ nodeId, id, run }) => `${nodeId} ${id} ${run}`));
     let isWaiting = false;

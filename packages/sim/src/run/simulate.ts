@@ -248,13 +248,13 @@ function submission(
     retries,
     graceTimeoutMs: 0,
     checkpointDir: null,
-    ...(data === undefined ? {} : { data }),
   };
   return {
     kind: "submitWorkload",
     commandId: commandId(String(index)),
     actor: job.user ?? "trace",
     idempotencyKey: null,
-    spec,
+    // Most traces name no inputs. A literal without a spread is built several times as fast.
+    spec: data === undefined ? spec : { ...spec, data },
   };
 }

@@ -33,6 +33,10 @@ class DecidedAnew implements Engine {
     return this.#engine.state;
   }
 
+  get fleetEpoch(): number {
+    return this.#engine.fleetEpoch;
+  }
+
   receive(inputs: readonly Input[], nowMs: number): Ready {
     const looks = this.#roundCount++ % ROUNDS_PER_LOOK === 0;
     const ready = looks ? this.#receiveTwice(inputs, nowMs) : this.#engine.receive(inputs, nowMs);

@@ -31,6 +31,10 @@ class PlantedEngine implements Engine {
     return this.#bug.bendState?.(this.#engine.state) ?? this.#engine.state;
   }
 
+  get fleetEpoch(): number {
+    return this.#engine.fleetEpoch;
+  }
+
   receive(inputs: readonly Input[], nowMs: number): Ready {
     const ready = this.#engine.receive(this.#bug.bendInputs?.(inputs) ?? inputs, nowMs);
     return this.#bug.bendReady?.(ready, this.#engine.state) ?? ready;

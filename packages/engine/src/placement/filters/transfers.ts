@@ -15,8 +15,11 @@ export const transfers: Filter = {
   // Inputs distinguish requests by the signature of `dataInputs`.
   signature: ({ spec }) => (asksForUploads(spec) ? true : undefined),
   basis: "fleet",
+  // The cheapest questions first: every placement asks.
   appliesTo: (world, request) =>
-    isSomeUnable(world) && (asksForUploads(request.spec) || mustBeBrought(world, workOf(request))),
+    (asksForUploads(request.spec) ||
+      (request.spec.data?.inputs !== undefined && mustBeBrought(world, workOf(request)))) &&
+    isSomeUnable(world),
   check: (world, request) => {
     const names = new Set(poolsFor(world, request));
     return ({ node }) => names.has(node.pool);

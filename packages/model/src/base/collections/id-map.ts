@@ -94,12 +94,17 @@ const bucketOf = (hash: number, capacity: number): number => (hash ^ (hash >>> 1
 
 let lastId = "";
 let lastHash = 0;
+let idBefore = "";
+let hashBefore = 0;
 
-/** The last hash is kept, because an event about an entity looks up its id in several maps. */
+/** The last two hashes are kept: an event about an attempt looks up its id, and that of its workload, in several maps. */
 function hashOf(id: string): number {
   if (id === lastId) return lastHash;
+  if (id === idBefore) return hashBefore;
   let hash = 0;
   for (let at = 0; at < id.length; at++) hash = (Math.imul(hash, 31) + id.charCodeAt(at)) | 0;
+  idBefore = lastId;
+  hashBefore = lastHash;
   lastId = id;
   lastHash = hash;
   return hash;
