@@ -40,6 +40,8 @@ export interface ConformanceSubject {
   readonly nodes?: readonly NodeId[];
   /** True: another system chooses the devices of a worker, and only their number is decided. */
   readonly choosesDevices?: boolean;
+  /** True: workers run no command. They have a duration, and an exit code that the command names. */
+  readonly isSimulated?: boolean;
   /** Absent: the system under the executor offers everything. */
   readonly lacks?: readonly OptionalOutput[];
   /** Container image in which all workers run. Absent: none. */
@@ -84,6 +86,10 @@ export class ConformanceWorld {
 
   get choosesDevices(): boolean {
     return this.#subject.choosesDevices === true;
+  }
+
+  get isSimulated(): boolean {
+    return this.#subject.isSimulated === true;
   }
 
   get imageVariables(): readonly string[] {
@@ -242,6 +248,12 @@ export async function outputHas(executor: Executor, id: AttemptId, text: string,
   throw new Error(
     `worker ${worker} of ${id} ended without writing ${JSON.stringify(text)}; it wrote ${JSON.stringify(seen)}`,
   );
+}
+
+/** Resolves when the worker has written `ready`; without logs, when its attempt runs. */
+export async function isReady(executor: Executor, observer: Observer, id: AttemptId): Promise<void> {
+  if (executor.capabilities.logs) await outputHas(executor, id, "ready");
+  else await observer.running(id);
 }
 
 /** A zombie still accepts signals, so the state of the process is read instead. */

@@ -125,6 +125,22 @@ const shrinkingCases: ConformanceCase[] = [
     },
   },
   {
+    name: "the exits of a gang that grew and shrank are those of the workers that are left",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const launch = world.launch("exec sleep 600", { workers: 2 });
+      executor.perform(launch);
+      await observer.running(launch.attemptId);
+      executor.perform(world.grow(launch, 3, 2));
+      executor.perform(world.shrink(launch, 1, 100));
+      executor.perform(world.shrink(launch, 1, 100));
+      await isThere(observer, launch, "workersLeft");
+      executor.perform(world.stop(launch, 0));
+      assert.deepEqual(ranksOf(await observer.exits(launch.attemptId)), [0]);
+      assert.equal(newsOf(observer, launch).length, 1);
+    },
+  },
+  {
     name: "a rank that was left may be taken again: by another process, which goes on in the same logs",
     async run(world) {
       const { executor, observer } = world.watched();

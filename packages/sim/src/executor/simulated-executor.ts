@@ -68,7 +68,7 @@ interface SimulatedAttempt {
   brokenAtMs: number;
   /** Start of the run; valid while the attempt runs. */
   startedAtMs: number;
-  /** Time of the attempt's queue entry; valid while the attempt runs. `Infinity`: the attempt does not run yet. */
+  /** Time of the attempt's queue entry; valid while the attempt runs or stops. `Infinity`: the attempt does not run yet. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
   /** Checkpoint reports that are still to come, and the queue entry of the next one; `null`: none. */
@@ -292,16 +292,13 @@ export class SimulatedExecutor {
     const { slot, attempt } = this.#add(id, { workers, plan, curve: plan.throughputMilli });
     const leavesAfterMs = Math.min(this.#options.stopMs, graceTimeoutMs);
     if (terminating !== undefined)
-      attempt.awaitsTerminating = this.#queue.push(
-        nowMs + leavesAfterMs,
-        ranks.observation,
-        (slot << ENTRY_BITS) | attemptEntry.leaves,
-      );
+      attempt.awaitsTerminating = this.#push(slot, attemptEntry.leaves, nowMs + leavesAfterMs);
     // An attempt that was asked for a checkpoint, but not stopped, still runs.
     if (stop !== null && stop.checkpointUntilMs === undefined) {
       attempt.phase = "stopping";
       attempt.exit = "terminated";
-      attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
+      attempt.endsAtMs = Math.max(nowMs, stop.atMs + leavesAfterMs);
+      attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
       return;
     }
     // The time at which the replacement was requested is unknown, so the gang waits for the full start-up time of its
@@ -329,10 +326,9 @@ export class SimulatedExecutor {
   #pushCheckpoint(slot: number, { checkpoints }: SimulatedAttempt): void {
     const planned = checkpoints?.all[checkpoints.next];
     if (checkpoints === null || planned === undefined) return;
-    const payload = (slot << ENTRY_BITS) | attemptEntry.checkpoint;
     const { sinceMs, plannedMs, pace } = checkpoints;
     const atMs = sinceMs + Math.ceil((planned.afterMs - plannedMs) / pace);
-    checkpoints.awaits = this.#queue.push(atMs, ranks.observation, payload);
+    checkpoints.awaits = this.#push(slot, attemptEntry.checkpoint, atMs);
   }
 
   #reportCheckpoint(slot: number, attempt: SimulatedAttempt): Signal | null {
@@ -347,15 +343,17 @@ export class SimulatedExecutor {
     const slot = this.#slotByAttempt.get(stop.attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
-    if (attempt.phase === "stopping") return;
     const obeys = this.#options.stopMs <= stop.graceTimeoutMs;
     const stopsAtMs = nowMs + (obeys ? this.#options.stopMs : stop.graceTimeoutMs);
+    // The earlier end of the grace holds where there are two stops.
+    if (attempt.phase === "stopping" && (attempt.exit === "lost" || attempt.endsAtMs <= stopsAtMs)) return;
     attempt.phase = "stopping";
     attempt.awaitsCheckpoint = 0;
     attempt.awaitsJoining = 0;
     // An attempt that ends before the stop takes effect ended by itself.
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
-    if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
+    if (attempt.exit !== "lost") attempt.exit = obeys ? "terminated" : "killed";
+    attempt.endsAtMs = stopsAtMs;
     attempt.awaits = this.#pushExit(slot, stopsAtMs);
   }
 
@@ -367,8 +365,7 @@ export class SimulatedExecutor {
 
   #askForCheckpoint(slot: number, attempt: SimulatedAttempt, nowMs: number): void {
     if (attempt.phase !== "running" || attempt.checkpointMs === null || attempt.awaitsCheckpoint !== 0) return;
-    const payload = (slot << ENTRY_BITS) | attemptEntry.saves;
-    attempt.awaitsCheckpoint = this.#queue.push(nowMs + attempt.checkpointMs, ranks.observation, payload);
+    attempt.awaitsCheckpoint = this.#push(slot, attemptEntry.saves, nowMs + attempt.checkpointMs);
   }
 
   /** Additional workers shorten the remaining time by the gang's throughput curve, or without a curve in proportion. */
@@ -418,11 +415,7 @@ export class SimulatedExecutor {
     if (attempt.awaitsTerminating !== 0 && attempt.workers.length <= workers) return;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
-    attempt.awaitsTerminating = this.#queue.push(
-      leavesAtMs,
-      ranks.observation,
-      (slot << ENTRY_BITS) | attemptEntry.leaves,
-    );
+    attempt.awaitsTerminating = this.#push(slot, attemptEntry.leaves, leavesAtMs);
   }
 
   #resize(slot: number, workers: LaunchGang["workers"], nowMs: number): void {
@@ -458,19 +451,19 @@ export class SimulatedExecutor {
   }
 
   #pushStart(slot: number, nowMs: number): number {
-    return this.#queue.push(
-      nowMs + this.#options.startupMs,
-      ranks.observation,
-      (slot << ENTRY_BITS) | attemptEntry.starts,
-    );
+    return this.#push(slot, attemptEntry.starts, nowMs + this.#options.startupMs);
   }
 
   #pushJoin(slot: number, atMs: number): number {
-    return this.#queue.push(atMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.joins);
+    return this.#push(slot, attemptEntry.joins, atMs);
   }
 
   #pushExit(slot: number, atMs: number): number {
-    return this.#queue.push(atMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.exits);
+    return this.#push(slot, attemptEntry.exits, atMs);
+  }
+
+  #push(slot: number, entry: number, atMs: number): number {
+    return this.#queue.push(atMs, ranks.observation, (slot << ENTRY_BITS) | entry);
   }
 }
 
