@@ -342,6 +342,17 @@ describe("a manifest", () => {
     },
   );
 
+  it("says what to request in the place of claims of devices (DRA)", () => {
+    const claiming = podSpec(
+      { resourceClaims: [{ name: "gpu", resourceClaimTemplateName: "one-gpu" }] },
+      { resources: { claims: [{ name: "gpu" }] } },
+    );
+    const { ignored } = read(job({}, claiming));
+    const about = ignored.filter(({ directive }) => directive.endsWith("laims")).map(({ reason }) => reason);
+    expect(about).toHaveLength(2);
+    for (const reason of about) expect(reason).toContain("request accelerators as resources");
+  });
+
   it("names the queue of Kueue, and is submitted held if it is suspended", () => {
     const [, manifest] = manifests.find(([name]) => name.includes("Kueue"))!;
     const { ignored, isHeld } = read(manifest);

@@ -4,6 +4,7 @@ const noImage = "how images are pulled and run is a setting of the executor";
 const noProbe = "Headroom does not probe workers; a worker that ends has failed or succeeded";
 const noVolume = "volumes are not mounted; paths of the node are visible as they are";
 const noIdentity = "workers run as the user of the control plane";
+const noClaims = "claims of devices (DRA) are not allocated: request accelerators as resources, such as nvidia.com/gpu";
 const placed = "Headroom places the workers itself";
 
 export const reasonsByField: Readonly<Record<string, string>> = {
@@ -27,6 +28,9 @@ export const reasonsByField: Readonly<Record<string, string>> = {
   automountServiceAccountToken: noIdentity,
   schedulerName: placed,
   nodeName: placed,
+  resourceClaims: noClaims,
+  claims: noClaims,
+  schedulingGates: "headroom hold keeps waiting work from starting",
   affinity: `${placed}; --type, selector, spread and antiAffinity of a workload file state what it needs`,
   tolerations: "nodes have no taints",
   topologySpreadConstraints: "spread in a workload file does this",
