@@ -80,6 +80,9 @@ const LOG_OF_CONTAINER = "/proc/1/fd/1";
 const NO_REQUEST = "/run/headroom/checkpoint-request.json";
 const CONTAINER_CHECKPOINTS = "/tmp/headroom-checkpoints";
 
+/** Workers whose directories are made in one turn. */
+const RANKS_AT_ONCE = 4;
+
 /** The reverse of `nodeIdOf`. */
 const nodeNameOf = ({ executor }: LaunchGang, id: NodeId): string => id.slice(executor.length + 1);
 
@@ -360,6 +363,8 @@ export class PodLauncher {
     for (const [rank] of workers.entries()) {
       makeAttemptDirectories(partFiles(files.key, rank), 1);
       if (own !== files) makeAttemptDirectories(partFiles(own.key, rank), 0);
+      // A gang of a thousand workers has thousands of directories: nothing else would happen for two seconds.
+      if (rank % RANKS_AT_ONCE === RANKS_AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
     }
     if (own !== files) makeAttemptDirectories(own, 0);
     const environments = this.#environmentsOf(own, { effect, base, resume });
