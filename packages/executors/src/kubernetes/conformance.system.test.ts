@@ -112,6 +112,8 @@ describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", 
       const [, input] = /"subPath":"(cache\/inputs\/entries\/[^"]+)"/.exec(JSON.stringify(pods)) ?? [];
       const mounted = path.join(world.homeDir, "shared", String(input));
       expect(JSON.stringify(pods)).toContain(`"readOnly":true,"mountPath":"${mounted}"`);
+      // The cache has one user at a time, and the end of a case opens another instance.
+      await executor.close();
     };
     await runConformanceCase(subject, { name: "staging", run });
     rmSync(lake, { recursive: true });
