@@ -68,6 +68,10 @@ export function whyNoCluster(shape: ClusterShape = fourNodes): string | null {
     : null;
 }
 
+/** Debian: slurm-wlm-jwt-plugin. */
+const hasTokens = (): boolean =>
+  existsSync(`/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/slurm-wlm/auth_jwt.so`);
+
 const terminalFiles = (): readonly string[] =>
   readdirSync("/dev")
     .filter((name) => /^tty\d+$/.test(name))
@@ -79,6 +83,9 @@ export class SlurmCluster {
   readonly cloudNodes: readonly string[];
   /** Address of slurmrestd; `null`: it is not installed, or cannot run here. */
   restAddress: string | null = null;
+  /** URL of slurmrestd, which takes JSON web tokens; `null`: as above, or Slurm's plugin for tokens is not installed. */
+  restUrl: string | null = null;
+  #restPort = 0;
   readonly #shape: ClusterShape;
   readonly #daemons = new Map<string, ChildProcess>();
 
@@ -124,6 +131,23 @@ export class SlurmCluster {
     const ended = once(child, "exit");
     child.kill("SIGKILL");
     await ended;
+  }
+
+  /**
+   * Kills the daemon of a node and all that runs on it, as a power cut does. `mark`: a variable of its jobs, which have none of Slurm's.
+   */
+  async crashNode(node: string, mark: string): Promise<void> {
+    await this.kill(node);
+    const own = `SLURM_CONF=${this.configurationFile}`;
+    for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+        const isDaemons = environment.includes(own) && environment.includes(`SLURMD_NODENAME=${node}`);
+        if (isDaemons || environment.includes(mark)) process.kill(Number(pid), "SIGKILL");
+      } catch {
+        // It has ended, or is a process of the kernel.
+      }
+    }
   }
 
   /** Stops a daemon from answering, or lets it go on. */
@@ -179,7 +203,10 @@ export class SlurmCluster {
     for (const name of ["state", ...this.nodes, ...this.cloudNodes]) mkdirSync(this.#in(name), { mode: 0o700 });
     mkdirSync(this.#in("munge"), { mode: 0o711 });
     writeFileSync(this.#in("munge/key"), randomBytes(1024), { mode: 0o600 });
-    const ports = await freePortsIn(PORTS, this.nodes.length + this.cloudNodes.length + 1);
+    writeFileSync(this.#in("jwt.key"), randomBytes(32), { mode: 0o600 });
+    // Together, since the ports of cloud nodes are free until they are powered up.
+    const ports = await freePortsIn(PORTS, this.nodes.length + this.cloudNodes.length + 2);
+    this.#restPort = ports.at(-1) ?? 0;
     writeFileSync(this.configurationFile, this.#configuration(ports));
     const devices = this.#deviceFiles();
     const line = (node: string, device: string): string => `NodeName=${node} Name=gpu Type=h100 File=${device}\n`;
@@ -195,17 +222,32 @@ export class SlurmCluster {
     await this.startRest();
   }
 
-  /** slurmrestd serves a socket as a user without rights: it refuses to run as root. */
+  /** A file with a token of this user for slurmrestd, as `scontrol token` prints it. */
+  async tokenFile(): Promise<string> {
+    const file = this.#in("token");
+    writeFileSync(file, await this.call("scontrol", "token", "lifespan=7200"), { mode: 0o600 });
+    return file;
+  }
+
+  /** slurmrestd serves a socket, and a port with tokens, as a user without rights: it refuses to run as root. */
   async startRest(): Promise<void> {
     if (!existsSync(REST_PROGRAM) || userInfo().uid !== 0) return;
     const socket = this.#in("rest/socket");
     mkdirSync(path.dirname(socket), { recursive: true });
     chownSync(path.dirname(socket), NOBODY, NOBODY);
     const as = ["--reuid", String(NOBODY), "--regid", String(NOBODY), "--clear-groups"];
-    const serve = ["-f", this.configurationFile, "-s", "openapi/v0.0.38", "-a", "rest_auth/local", `unix:${socket}`];
-    this.#spawn("slurmrestd", "/usr/bin/setpriv", [...as, REST_PROGRAM, ...serve]);
+    const program = [REST_PROGRAM, "-f", this.configurationFile, "-s", "openapi/v0.0.38"];
+    this.#spawn("slurmrestd", "/usr/bin/setpriv", [...as, ...program, "-a", "rest_auth/local", `unix:${socket}`]);
     await this.#until("slurmrestd", () => existsSync(socket));
     this.restAddress = `unix:${socket}`;
+    if (!hasTokens()) return;
+    const port = this.#restPort;
+    const server = [...program, "-a", "rest_auth/jwt", `127.0.0.1:${port}`];
+    this.#spawn("slurmrestd-http", "/usr/bin/env", ["SLURM_JWT=daemon", "/usr/bin/setpriv", ...as, ...server]);
+    const url = `http://127.0.0.1:${port}`;
+    const answers = async (): Promise<boolean> => fetch(url).then(Boolean, () => false);
+    await this.#until("slurmrestd over HTTP", answers);
+    this.restUrl = url;
   }
 
   /** Keys as in slurm.conf(5). */
@@ -226,6 +268,7 @@ export class SlurmCluster {
       `SlurmdUser=${username}`,
       "AuthType=auth/munge",
       `AuthInfo=socket=${this.#in("munge/socket")}`,
+      ...(hasTokens() ? ["AuthAltTypes=auth/jwt", `AuthAltParameters=jwt_key=${this.#in("jwt.key")}`] : []),
       `StateSaveLocation=${this.#in("state")}`,
       `SlurmdSpoolDir=${this.directory}/%n`,
       `SlurmctldPidFile=${this.#in("slurmctld.pid")}`,
