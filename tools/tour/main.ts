@@ -5,6 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { chapters } from "./chapters/index.ts";
+import { whyNoSlurmChapter } from "./chapters/slurm-cluster.ts";
 import { runTour, selectChapters } from "./run-tour.ts";
 
 const { values } = parseArgs({
@@ -20,6 +21,8 @@ async function main(): Promise<number> {
     for (const { name, shows } of chapters) process.stdout.write(`${name.padEnd(22)}${shows}\n`);
     return 0;
   }
+  const missing = whyNoSlurmChapter();
+  if (missing !== null) process.stderr.write(`The chapter slurm-cluster is left out: ${missing}\n`);
   const interruption = new AbortController();
   process.once("SIGINT", () => interruption.abort());
   const print = (line: string): void => void (values.json ? process.stderr : process.stdout).write(`${line}\n`);

@@ -39,6 +39,8 @@ interface Address {
 }
 
 export class Stage {
+  /** The command line, for programs of other processes. */
+  static readonly program: string = program;
   /** Working directory of commands. */
   readonly folder: string = mkdtempSync(path.join(tmpdir(), "headroom-tour-"));
   /** State directory of the control plane. */
