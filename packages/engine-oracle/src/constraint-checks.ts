@@ -17,6 +17,8 @@ export interface Constraints {
   readonly checkpointStore?: string;
   readonly produces?: WorkloadSpec["produces"];
   readonly team?: WorkloadSpec["team"];
+  readonly dir?: string | null;
+  readonly checkpointDir?: string | null;
 }
 
 /** A node, and the number of a gang's workers that it has or could have. */
@@ -63,15 +65,28 @@ export function canRunImage(
   return image === undefined || executor === undefined || executor.capabilities.images === true;
 }
 
-/** Whether the node's executor uploads, if the work names a store for what it makes. */
+/** Whether the node's executor uploads, and from where the work says, if the work names a store for what it makes. */
 export function canUpload(
   { pools, executors }: ReadonlyState,
   { pool: name }: Node,
-  { data, checkpointStore, produces }: Constraints,
+  { data, checkpointStore, produces, dir, checkpointDir }: Constraints,
 ): boolean {
-  const isAsked = checkpointStore !== undefined || (data?.store !== undefined && (produces ?? []).some(isRegistered));
+  const makes = data?.store !== undefined && (produces ?? []).some(isRegistered);
+  const drains = checkpointStore !== undefined;
   const pool = pools.get(name);
-  return !isAsked || pool === undefined || executors.get(pool.executor)?.capabilities.uploads !== false;
+  const can = pool === undefined ? undefined : executors.get(pool.executor)?.capabilities;
+  if (can === undefined || (!makes && !drains)) return true;
+  const named = [makes ? dir : null, drains ? checkpointDir : null].filter((each) => each != null);
+  return can.uploads !== false && named.every((each) => isInOne(each.split("/"), can.uploadsFrom));
+}
+
+function isInOne(path: readonly string[], directories: readonly string[] | undefined): boolean {
+  if (directories === undefined) return true;
+  if (path.includes("..")) return false;
+  return directories.some((each) => {
+    const steps = each.replace(/\/$/, "").split("/");
+    return steps.every((step, depth) => step === path[depth]);
+  });
 }
 
 /** Whether the node's executor brings inputs, if some can be read only after a copy from a store. */

@@ -10,7 +10,13 @@ import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 
 const STORE = { name: "lake", root: "s3://lake/", site: null };
 
-const seen = (executor: string, can: { readonly inputs?: boolean; readonly uploads?: boolean }) =>
+interface Transfers {
+  readonly inputs?: boolean;
+  readonly uploads?: boolean;
+  readonly uploadsFrom?: readonly string[];
+}
+
+const seen = (executor: string, can: Transfers) =>
   ({
     kind: "executorSeen",
     executor: {
@@ -49,6 +55,35 @@ it.each(Object.entries(cases))("waits while no executor makes its transfers: %s"
   expect(started()).toContain("w1");
 });
 
+it.each([
+  ["dir", { data: { store: "lake" }, produces: ["model:chat"], dir: "/scratch/a/run" }],
+  ["checkpoint.dir", { checkpointStore: "lake", checkpointDir: "/scratch/a/run" }],
+])("waits while no executor uploads from the directory that it names: %s", (_, needs) => {
+  const drive = new Drive();
+  const { executor } = pool("H100");
+  const from = (...uploadsFrom: readonly string[]) => seen(executor, { uploadsFrom });
+  drive.receive(
+    from("/scratch/ab", "/srv"),
+    applied({ sites: [site], pools: [pool("H100")], teams: [team("default")] }),
+  );
+  drive.receive({ kind: "nodeSeen", node: node("n1", "H100") });
+  const submit = (title: string, changes: object) =>
+    drive.receive(command({ kind: "submitWorkload", spec: { ...spec(title), ...changes } }));
+  submit("named", needs);
+  submit("upwards", { ...needs, dir: "/srv/../etc", checkpointDir: "/srv/../etc" });
+  submit("own", { ...needs, dir: null, checkpointDir: null });
+  submit("makes nothing", { dir: "/scratch/a/run", checkpointDir: "/scratch/a/run" });
+  const started = (): readonly string[] => [...drive.engine.state.attempts.values()].map((each) => each.workloadId);
+  expect(started()).toEqual(["w3", "w4"]);
+  expect(explain(drive.engine, workloadId("w1"))).toMatchObject({
+    kind: "blocked",
+    reasons: [{ kind: "transfers", direction: "out", pools: [], from: "/scratch/a/run" }],
+  });
+  expect(checkInvariants(drive.engine)).toEqual([]);
+  drive.receive(from("/scratch/"));
+  expect(started()).toEqual(["w3", "w4", "w1"]);
+});
+
 it("starts work with inputs in a store when the store is read in place, or is removed", () => {
   for (const stores of [[], [{ ...STORE, inPlace: true as const }]]) {
     const drive = new Drive();
@@ -74,7 +109,7 @@ it("brings a version that was made here and uploaded, for its path is that of th
   drive.receive({ kind: "storesSeen", stores: [STORE, { name: "nfs", root: "/nfs/", site: null, inPlace: true }] });
   drive.receive({ kind: "nodeSeen", node: node("n1", "H100") });
   const versions = {
-    stored: ["/home/w1/model", "s3://lake/model"],
+    stored: ["/scratch/w1/model", "s3://lake/model"],
     shared: ["/nfs/model", "s3://lake/model"],
     path: ["/data/model"],
     hub: ["hf://org/model", "s3://lake/model"],

@@ -112,6 +112,7 @@ export const event = z
           images: z.boolean().optional(),
           inputs: z.boolean().optional(),
           uploads: z.boolean().optional(),
+          uploadsFrom: z.array(z.string()).optional(),
           submitters: z.boolean().optional(),
         }),
       }),

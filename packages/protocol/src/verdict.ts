@@ -190,6 +190,10 @@ export const blockedReason = z
         kind: z.literal("transfers"),
         direction: z.enum(["in", "out"]).meta({ description: "`in`: inputs in stores; `out`: uploads." }),
         pools: z.array(z.string()).meta({ description: "Pools whose executor makes these transfers." }),
+        from: z
+          .string()
+          .optional()
+          .meta({ description: "A directory that the work names, which keeps it out of pools that upload." }),
         workers: count,
         placeableWorkers: count,
         sentence,

@@ -39,6 +39,7 @@ import {
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { foreignUseSentence } from "./foreign-use-text.ts";
 import { suspendedSentence } from "./suspended-text.ts";
+import { transfersSentence } from "./transfers-sentence.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -277,20 +278,6 @@ const imageSentence = ({
   pools.length === 0
     ? `Image: no pool runs container images, as ${image} needs.`
     : `Image: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that run container images (${pools.join(", ")}).`;
-
-function transfersSentence({
-  direction,
-  pools,
-  placeableWorkers,
-  workers,
-}: EngineReason & { readonly kind: "transfers" }): string {
-  const what = direction === "in" ? "bring inputs from stores" : "upload what work produces";
-  if (pools.length === 0)
-    return direction === "in"
-      ? `Inputs: no pool brings inputs from stores. Name inputs by paths that the nodes have, or state readsStores: true for an executor whose work reads stores itself.`
-      : `Uploads: no pool uploads what work produces. Submit it without data.store and checkpoint.store, or state leavesOutputs: true for an executor.`;
-  return `${direction === "in" ? "Inputs" : "Uploads"}: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that ${what} (${pools.join(", ")}).`;
-}
 
 type ConstraintReason = EngineReason & { readonly kind: "workloadKind" | "image" | "transfers" | "powerCap" };
 

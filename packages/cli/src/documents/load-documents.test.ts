@@ -191,6 +191,8 @@ describe("what is read", () => {
       path.join(homedir(), "work"),
     ]);
     expect(specs[0]?.checkpointDir).toBe(path.join(folder, "jobs", "ckpt"));
+    const [own] = await load(["-"], `${valid}dir: own\n`);
+    expect(specOf(own).dir).toBeNull();
   });
 
   it("hands environment variables over as they were written", async () => {

@@ -110,7 +110,7 @@ export function fieldText(steps: readonly (string | number)[]): string {
   return steps.length === 0 ? "" : `${pathText(steps)}: `;
 }
 
-/** Relative paths are resolved against the file. Work without a working directory runs in the folder of its file. */
+/** Relative paths are resolved against the file. Work without a working directory runs in the folder of its file (`workingDir`). */
 function located(document: HeadroomDocument, directory: string): HeadroomDocument {
   if (document.kind === "schedule") {
     const { schedule } = document;
@@ -130,10 +130,14 @@ function located(document: HeadroomDocument, directory: string): HeadroomDocumen
 }
 
 function locatedSpec(spec: WorkloadSpec, directory: string): WorkloadSpec {
-  const dir = spec.dir === null ? directory : absolute(spec.dir, directory);
+  const dir = workingDir(spec.dir, directory);
   const checkpointDir = spec.checkpointDir === null ? null : absolute(spec.checkpointDir, directory);
   return { ...spec, dir, checkpointDir };
 }
+
+/** `null`, written as `own`: the directory that the executor gives to each attempt. */
+const workingDir = (written: string | null, directory: string): string | null =>
+  written === "own" ? null : written === null ? directory : absolute(written, directory);
 
 function locatedFiles(model: ModelRequest, directory: string): ModelRequest {
   const file = (written: string | null): string | null => (written === null ? null : absolute(written, directory));

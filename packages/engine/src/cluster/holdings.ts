@@ -13,7 +13,7 @@ import {
   invariant,
 } from "@headroom/model";
 import type {
-  ExecutorCapabilities,
+  ExecutorAbility,
   WorkloadId,
   Attempt,
   Nomination,
@@ -159,7 +159,7 @@ export const canResize = (state: World["state"], attempt: Attempt): boolean => r
 export const canReplace = (state: World["state"], attempt: Attempt): boolean =>
   runsUnder(state, attempt, "replaceWorkers");
 
-function runsUnder(state: World["state"], attempt: Attempt, capability: keyof ExecutorCapabilities): boolean {
+function runsUnder(state: World["state"], attempt: Attempt, capability: ExecutorAbility): boolean {
   const executor = executorOf(state, attempt);
   return executor !== null && canDo(state, executor, capability);
 }

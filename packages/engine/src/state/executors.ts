@@ -1,5 +1,6 @@
 /** The executor of an attempt, and its capabilities. */
-import type { ExecutorCapabilities, ExecutorId, NodeId, Attempt } from "@headroom/model";
+import { uploadDirsOf } from "@headroom/model";
+import type { Attempt, ExecutorAbility, ExecutorId, NodeId, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "./state.ts";
 
 /**
@@ -18,8 +19,8 @@ export function executorOfNode({ nodes, pools }: ReadonlyState, id: NodeId): Exe
  * Whether an executor has a capability. An executor that has not registered, such as a simulated one, counts as having
  * every capability.
  */
-export const canDo = ({ executors }: ReadonlyState, id: ExecutorId, capability: keyof ExecutorCapabilities): boolean =>
-  executors.get(id)?.capabilities[capability] ?? true;
+export const canDo = ({ executors }: ReadonlyState, id: ExecutorId, ability: ExecutorAbility): boolean =>
+  executors.get(id)?.capabilities[ability] ?? true;
 
 /** Whether an executor runs workers in container images. One that registered without saying so does not. */
 export const runsImages = ({ executors }: ReadonlyState, id: ExecutorId): boolean => {
@@ -34,6 +35,17 @@ export const bringsInputs = ({ executors }: ReadonlyState, id: ExecutorId): bool
 /** Whether an executor uploads what work produces. One that registered without saying so does, as earlier builds assumed. */
 export const uploads = ({ executors }: ReadonlyState, id: ExecutorId): boolean =>
   executors.get(id)?.capabilities.uploads !== false;
+
+/** The directory that keeps an executor from uploading what the work makes, since nothing is read there. `null`: there is none. */
+export function closedUploadDir({ executors }: ReadonlyState, id: ExecutorId, spec: WorkloadSpec): string | null {
+  const open = executors.get(id)?.capabilities.uploadsFrom;
+  if (open === undefined) return null;
+  return uploadDirsOf(spec).find((each) => !open.some((directory) => isBelow(directory, each))) ?? null;
+}
+
+/** A path with steps upwards is below nothing. */
+const isBelow = (directory: string, path: string): boolean =>
+  `${path}/`.startsWith(directory.endsWith("/") ? directory : `${directory}/`) && !path.split("/").includes("..");
 
 /** Whether an executor of the fleet runs work with the rights of its submitter. */
 export function mapsSubmitters({ executors }: ReadonlyState): boolean {

@@ -166,6 +166,6 @@ export function register(drive: Drive): void {
   drive.receive({ kind: "executorSeen", executor: { id: "zweiter", kind: "local", capabilities } });
   drive.receive({
     kind: "executorSeen",
-    executor: { id: "zweiter", kind: "local", capabilities: { ...capabilities, resize: false } },
+    executor: { id: "zweiter", kind: "local", capabilities: { ...capabilities, resize: false, uploadsFrom: ["/srv"] } },
   });
 }

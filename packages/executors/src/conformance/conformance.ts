@@ -2,7 +2,7 @@
  * Cases that every executor must pass. They run real processes and need no test framework: a case passes when its `run`
  * resolves. Each case has its own executor and directories.
  */
-import type { ExecutorCapabilities } from "@headroom/model";
+import type { ExecutorAbility, ExecutorCapabilities } from "@headroom/model";
 import { gangCases } from "./gang-cases.ts";
 import { lifeCases } from "./life-cases.ts";
 import { sizeCases } from "./size-cases.ts";
@@ -13,7 +13,7 @@ import { ConformanceWorld } from "./conformance-world.ts";
 export interface ConformanceCase {
   readonly name: string;
   /** Capability without which the case does not apply. Absent: it applies to every executor. */
-  readonly needs?: keyof ExecutorCapabilities;
+  readonly needs?: ExecutorAbility;
   /** Output without which the case does not apply. Absent: it applies to every executor. */
   readonly about?: OptionalOutput;
   run(world: ConformanceWorld): Promise<void>;

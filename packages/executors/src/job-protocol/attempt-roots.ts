@@ -12,8 +12,8 @@ export interface AttemptPlaces {
   readonly checkpointDir: string;
   /** Directory with the own directories of attempts. Files in it are read in own directories alone. */
   readonly homeDir: string;
-  /** True: directories that the submitter named elsewhere are not read. */
-  readonly isOwnOnly?: boolean;
+  /** Directories elsewhere that the submitter named are read below these alone. Absent: all are. */
+  readonly namedBelow?: readonly string[];
 }
 
 /** The path without links, if it is in the directories of the attempt; `null`: it is elsewhere. */
@@ -32,16 +32,18 @@ export async function readableIn(target: string, places: AttemptPlaces): Promise
 /** The real path that the directory must have; `null`: its files are neither read nor written. */
 export async function rootOf(
   directory: string,
-  { homeDir, isOwnOnly = false }: Pick<AttemptPlaces, "homeDir" | "isOwnOnly">,
+  { homeDir, namedBelow }: Pick<AttemptPlaces, "homeDir" | "namedBelow">,
 ): Promise<string | null> {
   if (!path.isAbsolute(directory)) return null;
   const home = await realOf(homeDir);
   const within = path.relative(homeDir, path.resolve(directory));
   const own = path.join(home, within);
   if (isWithin(workRootOf(home), own) || isWithin(checkpointRootOf(home), own)) return own;
-  if (isOwnOnly) return null;
   const real = await realOf(directory);
-  return isWithin(home, real) ? null : real;
+  if (isWithin(home, real)) return null;
+  if (namedBelow === undefined) return real;
+  for (const each of namedBelow) if (isWithin(await realOf(each), real)) return real;
+  return null;
 }
 
 const realOf = (directory: string): Promise<string> => realpath(directory).catch(() => directory);

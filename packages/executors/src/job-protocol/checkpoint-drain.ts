@@ -25,7 +25,7 @@ const REMOVAL_MS = 30_000;
 type Reported = Signal & { readonly kind: "checkpointReported" };
 
 type Drained = Pick<LaunchRecord, "drain" | "workloadId" | "workingDir" | "checkpointDir">;
-type Homes = Pick<AttemptPlaces, "homeDir" | "isOwnOnly">;
+type Homes = Pick<AttemptPlaces, "homeDir" | "namedBelow">;
 
 interface DrainSetup {
   readonly outputs: Pick<OutputUpload, "put" | "remove">;

@@ -32,7 +32,7 @@ export interface PreparedLaunch extends StagedLaunch {
 interface RestoreSetup {
   readonly checkpointDir: string;
   /** Where attempts have their directories. */
-  readonly homes: Pick<AttemptPlaces, "homeDir" | "isOwnOnly">;
+  readonly homes: Pick<AttemptPlaces, "homeDir" | "namedBelow">;
   /** Whether the bytes at a reported path are complete on this machine. */
   readonly isSound: (checkpoint: { readonly path: string }) => boolean;
 }
@@ -56,7 +56,7 @@ export async function restoreCheckpoint(
     const root = await rootOf(checkpointDir, homes);
     if (root === null)
       throw new StagingFailure(
-        `${name} cannot be brought to ${checkpointDir}: checkpoints are only brought to directories of the executor. Leave out checkpoint.dir.`,
+        `${name} cannot be brought to ${checkpointDir}: checkpoints are brought to directories of the executor, and below its uploadsFrom. Leave out checkpoint.dir.`,
         "inputs",
       );
     await place(from, { checkpointDir, root }, stored.path);

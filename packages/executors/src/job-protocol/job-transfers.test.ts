@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-function open(): JobTransfers {
+function open(...namedBelow: readonly string[]): JobTransfers {
   const reading = readStore({ kind: "store", name: "lake", type: "shared", path: lake, writers: ["nlp"] });
   if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
   const stores = new StoreSet({ declarations: () => [reading.declaration], readSecret: () => "" });
@@ -44,6 +44,7 @@ function open(): JobTransfers {
     stores,
     dir: path.join(root, "state"),
     shared: path.join(root, "shared"),
+    namedBelow,
     emit: () => {},
     onProblem: () => {},
   });
@@ -66,7 +67,7 @@ function reported(name: string) {
   const files = store.filesOf(attemptId("w1.1"));
   const part = partFiles(files.key, 0);
   for (const each of [files, part]) makeAttemptDirectories(each, 1);
-  const report = { kind: "artifact", name: "model:chat", path: path.join(files.jobDir, name) };
+  const report = { kind: "artifact", name: "model:chat", path: path.resolve(files.jobDir, name) };
   writeFileSync(part.progressFile, `${JSON.stringify(report)}\n`);
   writeFileSync(path.join(files.jobDir, "model"), "weights");
   const parts = [{ node: "n1", ranks: [0] }];
@@ -99,6 +100,29 @@ it("takes directories and team from its own note, whatever the record of the lau
   const [closed] = await transfers.collect(own.files, own.launch, succeeded);
   expect(closed?.problem).toMatch(/does not let the team other write/);
   expect(readdirSync(lake)).toEqual([]);
+});
+
+it("uploads from a directory that the job names only below a shared one, and follows no link out of it", async () => {
+  const home = path.join(root, "home");
+  for (const each of ["home/a", "private"]) mkdirSync(path.join(root, each), { recursive: true });
+  writeFileSync(path.join(home, "a", "model"), "named");
+  writeFileSync(path.join(root, "private", "model"), "secret");
+  symlinkSync(path.join(root, "private"), path.join(home, "link"));
+  await transfers.close();
+  transfers = open(home, path.join(root, "shared"));
+  const collected = async (dir: string) => {
+    const { files, launch } = reported(path.join(dir, "model"));
+    transfers.order(files, effect("nlp", { spec: { kind: "train", team: "nlp", dir, data: { store: "lake" } } }));
+    return (await transfers.collect(files, launch, succeeded))[0];
+  };
+  const made = await collected(path.join(home, "a"));
+  expect(readFileSync((made?.stored?.uri ?? "").slice("file://".length), "utf8")).toBe("named");
+  // Directories of other attempts are in the shared one.
+  const others = path.join(root, "shared", "work", "w2.1", "dir");
+  mkdirSync(others, { recursive: true });
+  writeFileSync(path.join(others, "model"), "secret");
+  for (const dir of [path.join(home, "link"), path.join(root, "private"), others])
+    expect((await collected(dir))?.problem, dir).toMatch(/outside the working directory/);
 });
 
 it("reads nothing through a link that the job put in the place of its directory", async () => {

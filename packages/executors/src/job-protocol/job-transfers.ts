@@ -14,7 +14,7 @@ import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
 import { CheckpointDrain } from "./checkpoint-drain.ts";
 import { restoreCheckpoint } from "./checkpoint-restore.ts";
 import type { ResumePoint } from "./checkpoint-restore.ts";
-import { DigestTurns, digestTurns, uploadTurns } from "./digest-turns.ts";
+import { DigestTurns, digestTurns, UploadTurns } from "./digest-turns.ts";
 import { drainOf } from "./drain-record.ts";
 import { StagingFailure } from "./input-staging.ts";
 import type { Bring } from "./input-staging.ts";
@@ -22,6 +22,7 @@ import { MadeArtifacts } from "./made-artifacts.ts";
 import { OutputUpload } from "./output-upload.ts";
 import { ProgressFile } from "./progress-file.ts";
 import { uploadOf } from "./upload-record.ts";
+import { isWithin } from "./untrusted-files.ts";
 import { TransferOrders } from "./transfer-orders.ts";
 
 /** The shared directory survives the boots of all machines. */
@@ -31,22 +32,24 @@ interface TransferSetup {
   readonly stores: StoreSet;
   /** Directory on this machine, out of reach of jobs. */
   readonly dir: string;
-  /** Directory that the nodes share, with the directories of jobs. Nothing else is read or written for them. */
+  /** Directory that the nodes share, with the directories of jobs. */
   readonly shared: string;
+  /** Directories below which a job may name its own (`dir`, `checkpoint.dir`). Nothing else is read or written for jobs. */
+  readonly namedBelow?: readonly string[];
   readonly emit: (input: ExecutorInput) => void;
   readonly onProblem: (message: string) => void;
 }
 
 export class JobTransfers {
   readonly #orders: TransferOrders;
-  readonly #homes: { readonly homeDir: string; readonly isOwnOnly: true };
+  readonly #homes: { readonly homeDir: string; readonly namedBelow: readonly string[] };
   readonly #outputs: OutputUpload;
   readonly #drain: CheckpointDrain;
   readonly #digests: DigestTurns = new DigestTurns(digestTurns);
-  readonly #uploads: DigestTurns = new DigestTurns(uploadTurns);
+  readonly #uploads: UploadTurns = new UploadTurns();
 
-  constructor({ stores, dir, shared, emit, onProblem }: TransferSetup) {
-    this.#homes = { homeDir: shared, isOwnOnly: true };
+  constructor({ stores, dir, shared, namedBelow = [], emit, onProblem }: TransferSetup) {
+    this.#homes = { homeDir: shared, namedBelow };
     this.#orders = new TransferOrders(path.join(dir, "orders"));
     this.#outputs = new OutputUpload(stores, path.join(dir, "uploads"), emit);
     const drains = path.join(dir, "drains");
@@ -59,13 +62,13 @@ export class JobTransfers {
     this.#drain.start();
   }
 
-  /** Called before the job can exist. Only the directories that the executor gives to the attempt are read, none that it names. */
+  /** Called before the job can exist. Directories that the work names are read below those of the settings alone. */
   order({ key, jobDir }: Pick<AttemptFiles, "key" | "jobDir">, effect: LaunchGang): void {
     const [upload, drain] = [uploadOf(effect), drainOf(effect)];
     if (upload === null && drain === null) return;
     this.#orders.save(key.name, {
       workloadId: effect.workloadId,
-      workingDir: jobDir,
+      workingDir: this.#isNamedBelow(effect.spec.dir) ? effect.spec.dir : jobDir,
       checkpointDir: this.#checkpointDirOf(effect),
       ...(upload === null ? {} : { upload }),
       ...(drain === null ? {} : { drain }),
@@ -83,7 +86,7 @@ export class JobTransfers {
     if (resume === undefined) return null;
     if (resume.stored !== undefined && path.resolve(checkpointDir) !== path.resolve(this.#checkpointDirOf(effect)))
       throw new StagingFailure(
-        `${resume.stored.version} is only brought to the checkpoint directory of the executor. Leave out checkpoint.dir.`,
+        `${resume.stored.version} is only brought to the checkpoint directory of the executor, or below its uploadsFrom. Leave out checkpoint.dir.`,
         "inputs",
       );
     const isSound = (each: { readonly path: string }): boolean => this.#drain.isSound(each);
@@ -91,7 +94,17 @@ export class JobTransfers {
   }
 
   #checkpointDirOf(effect: LaunchGang): string {
+    const { checkpointDir } = effect.spec;
+    if (this.#isNamedBelow(checkpointDir)) return checkpointDir;
     return path.join(checkpointRootOf(this.#homes.homeDir), taskDirName(effect));
+  }
+
+  /** The directories of other attempts are in the shared one. */
+  #isNamedBelow(directory: string | null | undefined): directory is string {
+    const { homeDir, namedBelow } = this.#homes;
+    if (directory == null || !path.isAbsolute(directory)) return false;
+    const named = path.resolve(directory);
+    return !isWithin(homeDir, named) && namedBelow.some((each) => isWithin(path.resolve(each), named));
   }
 
   /** Artifacts of a job that succeeded, with their places in the store. Empty: nothing of it is uploaded. */
@@ -110,7 +123,7 @@ export class JobTransfers {
     const places = { ...order, ...this.#homes };
     const made = await this.#digests.run((signal) => reported.withDigests(places, signal));
     const of = { workloadId: order.workloadId, attemptId: launch.attemptId };
-    return this.#uploads.run(async (signal) => {
+    return this.#uploads.run(upload.store, async (signal) => {
       const stored: ReportedArtifact[] = [];
       for (const each of made) stored.push(await this.#outputs.store(each, upload, { places, signal, of }));
       return stored;

@@ -112,6 +112,8 @@ class KubernetesExecutor implements Executor {
       inputs: settings.readsStores || bringsInputs(settings),
       // Without stores, work that names one is refused when it is submitted.
       uploads: settings.leavesOutputs || (settings.uploadsOutputs && bringsInputs(settings)),
+      // Directories that work names are in its containers.
+      ...(settings.leavesOutputs ? {} : { uploadsFrom: [] }),
       ...(mapsSubmitters(settings) ? { submitters: true } : {}),
     };
     const onProblem = (message: string): void => this.#problem(message);

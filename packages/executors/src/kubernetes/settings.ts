@@ -147,7 +147,7 @@ export const kubernetesSettings = z.strictObject({
   }),
   uploadsOutputs: z.boolean().default(false).meta({
     description:
-      "Whether outputs of work with `data.store` and checkpoints of work with `checkpoint.store` are uploaded from the directories that the executor gives to attempts in `directory`. State it only if such work names no `dir` and no `checkpoint.dir`: nothing is uploaded from there.",
+      "Whether outputs of work with `data.store` and checkpoints of work with `checkpoint.store` are uploaded from the directories that the executor gives to attempts in `directory`. Such work that names a `dir` or `checkpoint.dir`, which are paths in its containers, runs in other pools.",
   }),
   logRules: z.array(z.string().min(1).max(63)).max(50).default([]).meta({
     description:

@@ -81,7 +81,11 @@ const fields = z.strictObject({
   }),
   uploadsOutputs: z.boolean().default(false).meta({
     description:
-      "Whether outputs of work with `data.store` and checkpoints of work with `checkpoint.store` are uploaded from the directories that the executor gives to attempts in `directory`. State it only if such work names no `dir` and no `checkpoint.dir`: nothing is uploaded from there.",
+      "Whether outputs of work with `data.store` and checkpoints of work with `checkpoint.store` are uploaded from the directories that the executor gives to attempts in `directory`. Such work that names a `dir` or `checkpoint.dir` elsewhere runs in other pools, unless it is below `uploadsFrom`.",
+  }),
+  uploadsFrom: z.array(absolutePath).max(20).default([]).meta({
+    description:
+      "With `uploadsOutputs`: directories that this machine and all nodes share at the same paths. Work may name a `dir` and a `checkpoint.dir` below them, and its outputs are uploaded from there.",
   }),
   passDrains: z.boolean().default(false).meta({
     description:

@@ -115,20 +115,8 @@ class SlurmExecutor implements Executor {
     this.#options = options;
     this.id = options.id;
     const { settings, stateDir } = options;
-    const isForSubmitters = settings.userRule === "sameName" || settings.userRule === "table";
     const runsAsOthers = settings.userRule !== "controlPlane";
-    this.capabilities = {
-      checkpointOnRequest: true,
-      resize: false,
-      replaceWorkers: false,
-      logs: true,
-      images: false,
-      // Jobs of other users cannot read the cache of the control plane.
-      inputs: settings.readsStores || !runsAsOthers,
-      // Without stores, work that names one is refused when it is submitted.
-      uploads: settings.leavesOutputs || (settings.uploadsOutputs && !(runsAsOthers || settings.readsStores)),
-      ...(isForSubmitters ? { submitters: true } : {}),
-    };
+    this.capabilities = capabilitiesOf(settings);
     this.#jobPrefix = `headroom-${tagOf(options)}-`;
     this.#drainMark = `headroom-${tagOf(options)}:`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);
@@ -186,11 +174,12 @@ class SlurmExecutor implements Executor {
   }
 
   #openTransfers({ stores, stateDir, settings }: SlurmExecutorOptions): JobTransfers | null {
-    const { directory: shared, leavesOutputs, uploadsOutputs } = settings;
+    const { directory: shared, leavesOutputs, uploadsOutputs, uploadsFrom: namedBelow } = settings;
     if (stores === undefined || this.#staging === null || leavesOutputs || !uploadsOutputs) return null;
     const emit = (input: ExecutorInput): void => this.#reporter.tell(input);
     const onProblem = (message: string): void => this.#problem(message);
-    return new JobTransfers({ stores, dir: path.join(stateDir, "transfers"), shared, emit, onProblem });
+    const dir = path.join(stateDir, "transfers");
+    return new JobTransfers({ stores, dir, shared, namedBelow, emit, onProblem });
   }
 
   whenSilent(listener: (detail: string) => void): void {
@@ -486,5 +475,24 @@ function isSeenByNodes(stores: StoreSet, { directory }: SlurmSettings): (at: str
   return (at) => {
     const plain = path.resolve(at);
     return plain.startsWith(`${directory}/`) || stores.placeOf(`file://${plain}`) !== null;
+  };
+}
+
+function capabilitiesOf(settings: SlurmSettings): ExecutorCapabilities {
+  const { userRule, readsStores, leavesOutputs, uploadsOutputs, uploadsFrom } = settings;
+  const isForSubmitters = userRule === "sameName" || userRule === "table";
+  const runsAsOthers = userRule !== "controlPlane";
+  return {
+    checkpointOnRequest: true,
+    resize: false,
+    replaceWorkers: false,
+    logs: true,
+    images: false,
+    // Jobs of other users cannot read the cache of the control plane.
+    inputs: readsStores || !runsAsOthers,
+    // Without stores, work that names one is refused when it is submitted.
+    uploads: leavesOutputs || (uploadsOutputs && !(runsAsOthers || readsStores)),
+    ...(leavesOutputs ? {} : { uploadsFrom }),
+    ...(isForSubmitters ? { submitters: true } : {}),
   };
 }

@@ -80,40 +80,56 @@ describe.skipIf(missing !== null || !isTurnOf("staging on Slurm"))("gangs on two
     expect(entries()).toHaveLength(1);
   });
 
-  it(
-    "make outputs that are in the store before their end, and checkpoints that are copied there",
+  it.each([
+    ["directories of the executor", "own", false],
+    ["directories that the work names in uploadsFrom", "named", true],
+  ])(
+    "make outputs that are in the store before their end, and checkpoints that are copied there: %s",
     { timeout: 120_000 },
-    async () => {
+    async (_, name, isNamed) => {
       const report = (line: object): string => `echo '${JSON.stringify(line)}' >> "$HEADROOM_PROGRESS_FILE"`;
+      const home = path.join(root, "home", "a");
+      mkdirSync(home, { recursive: true });
       const id = await plane.submit({
         kind: "train",
-        name: "maker",
+        name,
         run: [
           'mkdir -p out && printf weights > out/model && printf state > "$HEADROOM_CHECKPOINT_DIR/step-1"',
           report({ kind: "checkpoint", step: 1, path: "step-1" }),
-          report({ kind: "artifact", name: "model:chat", path: "out" }),
+          report({ kind: "artifact", name: `model:${name}`, path: "out" }),
         ].join("\n"),
         retries: { max: 0 },
         gang: { workers: 1, accelerators: 1 },
-        produces: ["model:chat"],
+        produces: [`model:${name}`],
         data: { store: "lake" },
         checkpointStore: "lake",
+        ...(isNamed ? { dir: home, checkpointDir: path.join(home, "steps") } : {}),
       });
       expect(await plane.ended(id, 60_000)).toBe("succeeded");
-      const versions = path.join(lake, "artifacts", "model", "default", "chat");
+      expect(existsSync(path.join(home, "out", "model"))).toBe(isNamed);
+      const versions = path.join(lake, "artifacts", "model", "default", name);
       const [digest = ""] = readdirSync(versions);
       expect(readFileSync(path.join(versions, digest, "model"), "utf8")).toBe("weights");
-      const copies = path.join(lake, "artifacts", "checkpoint", "default");
-      await expect
-        .poll(
-          () => readdirSync(copies, { recursive: true, withFileTypes: true }).filter((each) => each.isFile()).length,
-          {
-            timeout: 20_000,
-          },
-        )
-        .toBe(1);
+      const copies = path.join(lake, "artifacts", "checkpoint", "default", name);
+      const copied = (): number => (existsSync(copies) ? readdirSync(copies).length : 0);
+      await expect.poll(copied, { timeout: 20_000 }).toBe(1);
     },
   );
+
+  it("wait where they would upload from another directory, with what to do", { timeout: 60_000 }, async () => {
+    const id = await plane.submit({
+      kind: "train",
+      name: "elsewhere",
+      run: "true",
+      dir: root,
+      gang: { workers: 1, accelerators: 1 },
+      produces: ["model:elsewhere"],
+      data: { store: "lake" },
+    });
+    await expect
+      .poll(() => plane.why(id), { timeout: 20_000 })
+      .toContain(`produces from ${root} (local). Leave out checkpoint.dir, and write dir: own`);
+  });
 
   it("fail before a job exists if an input is missing", { timeout: 60_000 }, async () => {
     const id = await plane.submit(train("nothing"));

@@ -159,6 +159,8 @@ export type BlockedReason =
       readonly kind: "transfers";
       readonly direction: "in" | "out";
       readonly pools: readonly string[];
+      /** A directory that the work names, which keeps it out of pools that upload. Absent: none does. */
+      readonly from?: string;
       readonly workers: number;
       readonly placeableWorkers: number;
     }

@@ -33,9 +33,17 @@ export interface ExecutorCapabilities {
   readonly inputs?: boolean;
   /** Uploads artifacts and checkpoints to stores, or leaves them by the choice of the operator. Absent: an earlier build registered it. */
   readonly uploads?: boolean;
+  /**
+   * Directories in which work may name the ones that it uploads from (`dir`, `checkpoint.dir`): the control plane reads them at the same
+   * paths. Absent: any directory, as earlier builds assumed.
+   */
+  readonly uploadsFrom?: readonly string[];
   /** Runs work with the rights of its submitter, by a rule. Absent: with the rights of the control plane, whoever submitted it. */
   readonly submitters?: boolean;
 }
+
+/** An ability that an executor has or has not. */
+export type ExecutorAbility = Exclude<keyof ExecutorCapabilities, "uploadsFrom">;
 
 export interface ExecutorSpec {
   readonly id: ExecutorId;

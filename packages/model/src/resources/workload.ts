@@ -433,9 +433,16 @@ export type EndReason =
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
 
 /** Whether the control plane's executor has to upload what the work makes: registered artifacts, or its checkpoints. */
-export const asksForUploads = ({
-  data,
-  checkpointStore,
-  produces,
-}: Pick<WorkloadSpec, "data" | "checkpointStore" | "produces">): boolean =>
-  checkpointStore !== undefined || (data?.store !== undefined && produces?.some(isRegistered) === true);
+export const asksForUploads = (spec: UploadFields): boolean =>
+  spec.checkpointStore !== undefined || uploadsArtifacts(spec);
+
+type UploadFields = Pick<WorkloadSpec, "data" | "checkpointStore" | "produces">;
+
+const uploadsArtifacts = ({ data, produces }: UploadFields): boolean =>
+  data?.store !== undefined && produces?.some(isRegistered) === true;
+
+/** Directories that the work names, and from which it uploads: the one in which it runs, and that of its checkpoints. */
+export const uploadDirsOf = (spec: UploadFields & Pick<WorkloadSpec, "dir" | "checkpointDir">): readonly string[] => [
+  ...(spec.dir !== null && uploadsArtifacts(spec) ? [spec.dir] : []),
+  ...(spec.checkpointDir !== null && spec.checkpointStore !== undefined ? [spec.checkpointDir] : []),
+];

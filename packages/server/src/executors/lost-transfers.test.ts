@@ -7,7 +7,7 @@ const base = { checkpointOnRequest: true, resize: false, replaceWorkers: false, 
 const none = { ...base, inputs: false, uploads: false };
 const work = (spec: object, endedAtMs: number | null = null): object => ({
   endedAtMs,
-  spec: { team: "default", ...spec },
+  spec: { team: "default", dir: null, checkpointDir: null, ...spec },
 });
 
 /** Work of every need, pools of the executor `k8s`, and of `local` with the capabilities; absent: no pool. */
@@ -42,6 +42,15 @@ it("counts live work that has no pool left", () => {
   expect(lostTransfers(stateOf(base, { ...base, inputs: false }), { id: "k8s", capabilities: none })).toContain(
     "1 live",
   );
+});
+
+it("counts live work that names directories from which nothing is uploaded", () => {
+  const named = work({ checkpointStore: "lake", checkpointDir: "/scratch/a/ckpt" });
+  const before = { ...base, inputs: true, uploads: true };
+  const state = { ...stateOf(before), workloads: new Map([["w1", named]]) } as unknown as ReadonlyState;
+  const capabilities = { ...before, uploadsFrom: [] };
+  expect(lostTransfers(state, { id: "k8s", capabilities })).toContain("name a dir or checkpoint.dir (1)");
+  expect(lostTransfers(stateOf(before), { id: "k8s", capabilities })).toBeNull();
 });
 
 it("is silent where nothing is lost", () => {

@@ -4,7 +4,7 @@
  */
 import { mustBeBrought } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
-import { asksForUploads } from "@headroom/model";
+import { asksForUploads, uploadDirsOf } from "@headroom/model";
 import type { ExecutorCapabilities, ExecutorId, Workload } from "@headroom/model";
 
 interface SeenExecutor {
@@ -20,7 +20,7 @@ export function lostTransfers(state: ReadonlyState, { id, capabilities }: SeenEx
   const isLost = (each: Direction): boolean =>
     known !== undefined && known[each] !== false && capabilities[each] === false;
   const lost = (["inputs", "uploads"] as const).filter(isLost);
-  if (lost.length === 0) return null;
+  if (lost.length === 0) return lostDirectories(state, { id, capabilities });
   const used = new Set([...state.pools.values()].map(({ executor }) => executor));
   const others = [...used].filter((each) => each !== id).map((each) => state.executors.get(each)?.capabilities);
   let count = 0;
@@ -38,6 +38,21 @@ export function lostTransfers(state: ReadonlyState, { id, capabilities }: SeenEx
     `no pool at the next start. State ${lost.map((each) => settings[each]).join(" and ")} in its settings if they ran there without, ` +
     `or add a pool of an executor that makes their transfers (docs/how-to/use-stores.md)`
   );
+}
+
+/** Work whose outputs are in directories from which the executor does not upload; an earlier build read none of them either. */
+function lostDirectories(state: ReadonlyState, { id, capabilities }: SeenExecutor): string | null {
+  const known = state.executors.get(id)?.capabilities;
+  const { uploads, uploadsFrom } = capabilities;
+  if (known === undefined || known.uploadsFrom !== undefined || uploadsFrom === undefined || uploads === false)
+    return null;
+  let count = 0;
+  for (const { endedAtMs, spec } of state.workloads.values())
+    if (endedAtMs === null && uploadDirsOf(spec).length > 0) count++;
+  return count === 0
+    ? null
+    : `the executor ${id} uploads only from directories that it gives to work, and below its uploadsFrom: live workloads that ask for uploads ` +
+        `and name a dir or checkpoint.dir (${count}) start there again only if it is below uploadsFrom (docs/how-to/use-stores.md)`;
 }
 
 function directionsOf(state: ReadonlyState, { spec, given = [] }: Workload): readonly Direction[] {

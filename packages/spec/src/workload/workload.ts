@@ -131,7 +131,8 @@ const common = {
     otherwise: "the programs of the node",
   }),
   dir: nullable(nodePath, {
-    description: "Working directory, relative to the file.",
+    description:
+      "Working directory, relative to the file. `own`, in the API `null`: a new directory that the executor gives to each attempt.",
     otherwise: "the directory of the file",
   }),
   env: defaulted(

@@ -1,19 +1,20 @@
-import { asksForUploads } from "@headroom/model";
+import { asksForUploads, uploadDirsOf } from "@headroom/model";
+import type { ExecutorId } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { mustBeBrought } from "../../cluster/transfers.ts";
 import type { TransferWork } from "../../cluster/transfers.ts";
 import type { World } from "../../cluster/world.ts";
-import { bringsInputs, uploads } from "../../state/executors.ts";
+import { bringsInputs, closedUploadDir, uploads } from "../../state/executors.ts";
 import type { Filter } from "./filter.ts";
 import { quota } from "./quota.ts";
 
 /**
  * Allows only pools whose executor makes the transfers of the work: brings its inputs from declared stores before it starts, and
- * uploads what it produces if the work asks for that.
+ * uploads what it produces, from where the work says that it is, if the work asks for that.
  */
 export const transfers: Filter = {
   // Inputs distinguish requests by the signature of `dataInputs`.
-  signature: ({ spec }) => (asksForUploads(spec) ? true : undefined),
+  signature: ({ spec }) => (asksForUploads(spec) ? uploadDirsOf(spec) : undefined),
   basis: "fleet",
   // The cheapest questions first: every placement asks.
   appliesTo: (world, request) =>
@@ -36,7 +37,9 @@ export const transfers: Filter = {
     const { workers } = request;
     const pools = poolsFor(world, request);
     const direction = isUpload ? "out" : "in";
-    return { reasons: [{ kind: "transfers", direction, pools, workers, placeableWorkers: placeableWorkers() }] };
+    const from = isUpload ? closedDirOf(world, request) : null;
+    const reason = { kind: "transfers", direction, pools, workers, placeableWorkers: placeableWorkers() } as const;
+    return { reasons: [from === null ? reason : { ...reason, from }] };
   },
 };
 
@@ -50,12 +53,25 @@ function poolsFor(world: World, request: PlacementRequest): readonly string[] {
   const { state } = world;
   const isUpload = asksForUploads(request.spec);
   const isInput = mustBeBrought(world, workOf(request));
+  const doesUpload = (executor: ExecutorId): boolean =>
+    uploads(state, executor) && closedUploadDir(state, executor, request.spec) === null;
   return [...state.pools.values()]
-    .filter(({ executor }) => (!isUpload || uploads(state, executor)) && (!isInput || bringsInputs(state, executor)))
+    .filter(({ executor }) => (!isUpload || doesUpload(executor)) && (!isInput || bringsInputs(state, executor)))
     .map(({ name }) => name);
 }
 
+/** The directory that keeps the work out of a pool that uploads; `null`: there is none. */
+function closedDirOf(world: World, request: PlacementRequest): string | null {
+  const { state } = world;
+  for (const { executor } of state.pools.values()) {
+    const closed = uploads(state, executor) ? closedUploadDir(state, executor, request.spec) : null;
+    if (closed !== null) return closed;
+  }
+  return null;
+}
+
 function isSomeUnable({ state }: World): boolean {
-  for (const id of state.executors.keys()) if (!uploads(state, id) || !bringsInputs(state, id)) return true;
+  for (const [id, { capabilities }] of state.executors)
+    if (!uploads(state, id) || !bringsInputs(state, id) || capabilities.uploadsFrom !== undefined) return true;
   return false;
 }

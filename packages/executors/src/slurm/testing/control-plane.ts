@@ -17,5 +17,6 @@ export const slurmExecutor = (name: string, directory: string, cluster: SlurmClu
     pollMs: 500,
     lostAfterMs: 6_000,
     uploadsOutputs: true,
+    uploadsFrom: [path.join(path.dirname(directory), "home")],
   },
 });
