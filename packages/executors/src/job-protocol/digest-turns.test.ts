@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { MadeArtifacts } from "../job-protocol/made-artifacts.ts";
-import { digestTurns, DigestTurns } from "./digest-turns.ts";
+import { digestTurns, DigestTurns, UploadTurns } from "./digest-turns.ts";
 
 it("ends the reading of endless artifacts when it is closed, and registers them without a digest", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "headroom-turns-"));
@@ -21,4 +21,15 @@ it("ends the reading of endless artifacts when it is closed, and registers them 
   turns.close();
   for (const reading of readings) expect(await reading).toEqual([{ name: "model:chat", path: endless }]);
   rmSync(folder, { recursive: true });
+});
+
+it("lets uploads to a store go on while another store does not answer, and ends all when it is closed", async () => {
+  const turns = new UploadTurns({ atOnceMax: 2, timeoutMs: 60_000 });
+  const stuck = (signal: AbortSignal): Promise<string> =>
+    new Promise((resolve) => signal.addEventListener("abort", () => resolve("ended")));
+  const waiting = [1, 2, 3].map(() => turns.run("silent", stuck));
+  expect(await turns.run("lake", () => Promise.resolve("sent"))).toBe("sent");
+  turns.close();
+  expect(await Promise.all(waiting.slice(0, 2))).toEqual(["ended", "ended"]);
+  await expect(turns.run("lake", (signal) => Promise.resolve(signal.aborted))).resolves.toBe(true);
 });

@@ -3,8 +3,8 @@
  * time of a turn is limited, because a job may leave more bytes than can be read, and its end waits.
  */
 export const digestTurns = { atOnceMax: 2, timeoutMs: 300_000 } as const;
-/** Uploads wait for stores, so they have turns of their own, and more time. */
-export const uploadTurns = { atOnceMax: 8, timeoutMs: 3_600_000 } as const;
+/** Each store has these turns. An upload in progress holds up to 64 MiB. */
+const uploadTurns = { atOnceMax: 4, timeoutMs: 3_600_000 } as const;
 
 interface TurnLimits {
   readonly atOnceMax: number;
@@ -33,6 +33,27 @@ export class DigestTurns {
       if (next === undefined) this.#running -= 1;
       else next();
     }
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+}
+
+/** Uploads wait for their store, up to an hour while it does not answer, so each store has turns of its own. */
+export class UploadTurns {
+  readonly #limits: TurnLimits;
+  readonly #ofStores = new Map<string, DigestTurns>();
+  readonly #closing = new AbortController();
+
+  constructor(limits: TurnLimits = uploadTurns) {
+    this.#limits = limits;
+  }
+
+  run<Result>(store: string, send: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const turns = this.#ofStores.get(store) ?? new DigestTurns(this.#limits);
+    this.#ofStores.set(store, turns);
+    return turns.run((signal) => send(AbortSignal.any([this.#closing.signal, signal])));
   }
 
   close(): void {

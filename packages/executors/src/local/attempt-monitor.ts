@@ -20,7 +20,7 @@ import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { ProgressFile } from "../job-protocol/progress-file.ts";
 import type { ProgressNews } from "../job-protocol/progress-file.ts";
-import { digestTurns, DigestTurns, uploadTurns } from "../job-protocol/digest-turns.ts";
+import { digestTurns, DigestTurns, UploadTurns } from "../job-protocol/digest-turns.ts";
 import { ReadinessProber } from "./readiness-prober.ts";
 import { SizeNews } from "./size-news.ts";
 import { SupervisorWatch } from "./supervisor-watch.ts";
@@ -115,7 +115,7 @@ export class AttemptMonitor {
   readonly #examinations = new Set<Promise<void>>();
   readonly #readiness: ReadinessProber = new ReadinessProber((input) => this.#emit(input));
   readonly #digests: DigestTurns = new DigestTurns(digestTurns);
-  readonly #uploads: DigestTurns = new DigestTurns(uploadTurns);
+  readonly #uploads: UploadTurns = new UploadTurns();
   #watcher: FSWatcher | null = null;
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
@@ -442,7 +442,7 @@ export class AttemptMonitor {
     const { upload } = launch;
     const { outputs } = this.#setup;
     if (upload === undefined || outputs === null || made.length === 0) return made;
-    return this.#uploads.run(async (signal) => {
+    return this.#uploads.run(upload.store, async (signal) => {
       const stored: ReportedArtifact[] = [];
       for (const artifact of made) stored.push(await outputs.store(artifact, upload, { places, signal, of: launch }));
       return stored;
