@@ -4,11 +4,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { constants, existsSync } from "node:fs";
-import { copyFile, mkdir, open, readdir, readlink, rename } from "node:fs/promises";
+import { copyFile, mkdir, open, readlink, rename } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import type { LaunchGang, StoredCheckpoint } from "@headroom/model";
-import { contentDigest } from "@headroom/platform";
+import { contentDigest, HeldDirectory, holdParent, syncPath } from "@headroom/platform";
 import { rootOf } from "./attempt-roots.ts";
 import type { AttemptPlaces } from "./attempt-roots.ts";
 import { StagingFailure } from "./input-staging.ts";
@@ -16,7 +16,7 @@ import type { Bring, StagedLaunch } from "./input-staging.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { isWithin } from "./untrusted-files.ts";
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, COPYFILE_FICLONE, COPYFILE_EXCL } = constants;
+const { O_RDONLY, O_NOFOLLOW, COPYFILE_FICLONE, COPYFILE_EXCL } = constants;
 
 export interface ResumePoint {
   readonly path: string;
@@ -78,76 +78,85 @@ async function place(
   { checkpointDir, root }: { readonly checkpointDir: string; readonly root: string },
   name: string,
 ): Promise<void> {
-  const segments = name.split(path.sep);
-  const last = segments.pop() ?? "";
-  let folder: FileHandle = await open(checkpointDir, O_RDONLY | O_DIRECTORY);
+  const [folder, last] = await holdTarget(checkpointDir, root, name);
+  const [draft, aside] = [draftName(), draftName()];
+  try {
+    const source = await HeldDirectory.open(path.dirname(from));
+    try {
+      await copyInto(folder, draft, { source, name: path.basename(from) });
+    } finally {
+      await source.close();
+    }
+    await rename(folder.at(last), folder.at(aside)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+    await rename(folder.at(draft), folder.at(last));
+    syncPath(folder.path);
+  } finally {
+    // The draft of a copy that failed, or what the copy has replaced. They may be large.
+    const real = await readlink(folder.path);
+    try {
+      await new TreeRemover().remove([path.join(real, draft), path.join(real, aside)]);
+    } finally {
+      await folder.close();
+    }
+  }
+}
+
+const draftName = (): string => `.headroom-${randomUUID()}`;
+
+async function holdTarget(checkpointDir: string, root: string, name: string): Promise<[HeldDirectory, string]> {
+  const directory = await HeldDirectory.open(checkpointDir);
   try {
     // Also the directory itself can be a link by now.
-    if ((await readlink(held(folder))) !== root)
+    if ((await readlink(directory.path)) !== root)
       throw new StagingFailure(
         `${checkpointDir} is a link or was moved. Remove it, and start the work again.`,
         "inputs",
       );
-    for (const segment of segments) {
-      const child = path.join(held(folder), segment);
-      await mkdir(child, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "EEXIST") throw error;
-      });
-      const next = await open(child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-      await folder.close();
-      folder = next;
-    }
-    const draft = path.join(held(folder), `.headroom-${randomUUID()}`);
-    await copyInto(folder, path.basename(draft), from);
-    const target = path.join(held(folder), last);
-    const aside = path.join(await readlink(held(folder)), `.headroom-${randomUUID()}`);
-    await rename(target, path.join(held(folder), path.basename(aside))).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
-    });
-    await rename(draft, target);
-    await folder.sync();
-    await new TreeRemover().remove([aside]);
+    return await holdParent(directory, name);
   } finally {
-    await folder.close();
+    await directory.close();
   }
 }
 
 /**
- * The cache is read-only, and work may write to its own copy. The cache has regular files and directories only. Work can exchange names
- * in its directory meanwhile, so each directory is held open, and each file is new in the held one.
+ * The cache is read-only, and work may write to its own copy. The cache has regular files and directories only, and can be in a directory
+ * that work sees, so nothing else is read. Work can exchange names in its directory meanwhile, so each directory is held open, and each
+ * file is new in the held one.
  */
-async function copyInto(folder: FileHandle, name: string, from: string): Promise<void> {
-  // The cache can be in a directory that work sees, so nothing is read through a link either.
-  const source = await open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+async function copyInto(
+  folder: HeldDirectory,
+  name: string,
+  from: { readonly source: HeldDirectory; readonly name: string },
+): Promise<void> {
+  const source = await from.source.childOrNull(from.name);
+  if (source === null) return copyHeldFile(folder.at(name), await from.source.openFile(from.name, O_RDONLY));
   try {
-    await copyHeld(folder, name, source);
+    await mkdir(folder.at(name), { mode: 0o700 });
+    const child = await folder.child(name);
+    try {
+      if ((await readlink(child.path)) !== path.join(await readlink(folder.path), name))
+        throw new StagingFailure(`${name} was moved while a checkpoint was written to it.`, "inputs");
+      for (const each of await source.names()) await copyInto(child, each, { source, name: each });
+    } finally {
+      await child.close();
+    }
   } finally {
     await source.close();
   }
 }
 
-async function copyHeld(folder: FileHandle, name: string, source: FileHandle): Promise<void> {
-  const at = path.join(held(folder), name);
-  if (!(await source.stat()).isDirectory()) {
-    await copyFile(held(source), at, COPYFILE_FICLONE | COPYFILE_EXCL);
+async function copyHeldFile(at: string, source: FileHandle): Promise<void> {
+  try {
+    await copyFile(`/proc/self/fd/${source.fd}`, at, COPYFILE_FICLONE | COPYFILE_EXCL);
     const file = await open(at, O_RDONLY | O_NOFOLLOW);
     try {
       await file.chmod(0o600);
     } finally {
       await file.close();
     }
-    return;
-  }
-  await mkdir(at, { mode: 0o700 });
-  const child = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  try {
-    if ((await readlink(held(child))) !== path.join(await readlink(held(folder)), name))
-      throw new StagingFailure(`${name} was moved while a checkpoint was written to it.`, "inputs");
-    for (const entry of await readdir(held(source))) await copyInto(child, entry, path.join(held(source), entry));
   } finally {
-    await child.close();
+    await source.close();
   }
 }
-
-/** The folder itself, whatever its path leads to by now. */
-const held = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;

@@ -1,20 +1,12 @@
 /** Uploads of jobs whose records may be forged: a job of the same user can write to the whole shared directory. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { attemptId, workloadId } from "@headroom/model";
 import type { LaunchGang } from "@headroom/model";
 import { readStore, StoreSet } from "@headroom/stores";
+import { HostileFolder } from "../../../../tools/testing/hostile-folder.ts";
 import type { ExitRecord, LaunchRecord } from "./attempt-records.ts";
 import { partFiles } from "./attempt-parts.ts";
 import { taskDirName } from "./attempt-names.ts";
@@ -22,19 +14,15 @@ import { AttemptStore } from "./attempt-store.ts";
 import { makeAttemptDirectories } from "./attempt-directories.ts";
 import { JobTransfers } from "./job-transfers.ts";
 
-let root = "";
+const folder = HostileFolder.forEachTest();
 let lake = "";
 let transfers: JobTransfers;
 beforeEach(() => {
-  root = mkdtempSync(path.join(tmpdir(), "headroom-transfers-"));
-  lake = path.join(root, "lake");
+  lake = folder.at("lake");
   mkdirSync(lake);
   transfers = open();
 });
-afterEach(async () => {
-  await transfers.close();
-  rmSync(root, { recursive: true });
-});
+afterEach(() => transfers.close());
 
 function open(...namedBelow: readonly string[]): JobTransfers {
   const reading = readStore({ kind: "store", name: "lake", type: "shared", path: lake, writers: ["nlp"] });
@@ -42,8 +30,8 @@ function open(...namedBelow: readonly string[]): JobTransfers {
   const stores = new StoreSet({ declarations: () => [reading.declaration], readSecret: () => "" });
   return new JobTransfers({
     stores,
-    dir: path.join(root, "state"),
-    shared: path.join(root, "shared"),
+    dir: folder.at("state"),
+    shared: folder.shared(),
     namedBelow,
     emit: () => {},
     onProblem: () => {},
@@ -63,7 +51,7 @@ const effect = (team: string, more: object = {}): LaunchGang =>
 
 /** A job that has reported a model at the path in its directory. */
 function reported(name: string) {
-  const store = new AttemptStore(path.join(root, "shared"), () => {});
+  const store = new AttemptStore(folder.shared(), () => {});
   const files = store.filesOf(attemptId("w1.1"));
   const part = partFiles(files.key, 0);
   for (const each of [files, part]) makeAttemptDirectories(each, 1);
@@ -90,9 +78,12 @@ it("uploads what the job made, also by a later process, and nothing without an o
 
 it("takes directories and team from its own note, whatever the record of the launch says", async () => {
   const { files, launch } = reported("../../../../token");
-  writeFileSync(path.join(root, "token"), "secret");
-  transfers.order(files, effect("nlp", { spec: { kind: "train", team: "nlp", dir: root, data: { store: "lake" } } }));
-  const forged = { ...launch, workingDir: root, upload: { store: "lake", team: "nlp" } };
+  writeFileSync(folder.at("token"), "secret");
+  transfers.order(
+    files,
+    effect("nlp", { spec: { kind: "train", team: "nlp", dir: folder.root, data: { store: "lake" } } }),
+  );
+  const forged = { ...launch, workingDir: folder.root, upload: { store: "lake", team: "nlp" } };
   const [outside] = await transfers.collect(files, forged, succeeded);
   expect(outside?.problem).toMatch(/outside the working directory/);
   transfers.order(files, effect("other"));
@@ -103,13 +94,13 @@ it("takes directories and team from its own note, whatever the record of the lau
 });
 
 it("uploads from a directory that the job names only below a shared one, and follows no link out of it", async () => {
-  const home = path.join(root, "home");
-  for (const each of ["home/a", "private"]) mkdirSync(path.join(root, each), { recursive: true });
+  const home = folder.at("home");
+  mkdirSync(folder.at("home", "a"), { recursive: true });
   writeFileSync(path.join(home, "a", "model"), "named");
-  writeFileSync(path.join(root, "private", "model"), "secret");
-  symlinkSync(path.join(root, "private"), path.join(home, "link"));
+  writeFileSync(folder.private("model"), "secret");
+  symlinkSync(folder.private(), path.join(home, "link"));
   await transfers.close();
-  transfers = open(home, path.join(root, "shared"));
+  transfers = open(home, folder.shared());
   const collected = async (dir: string) => {
     const { files, launch } = reported(path.join(dir, "model"));
     transfers.order(files, effect("nlp", { spec: { kind: "train", team: "nlp", dir, data: { store: "lake" } } }));
@@ -118,21 +109,18 @@ it("uploads from a directory that the job names only below a shared one, and fol
   const made = await collected(path.join(home, "a"));
   expect(readFileSync((made?.stored?.uri ?? "").slice("file://".length), "utf8")).toBe("named");
   // Directories of other attempts are in the shared one.
-  const others = path.join(root, "shared", "work", "w2.1", "dir");
+  const others = folder.shared("work", "w2.1", "dir");
   mkdirSync(others, { recursive: true });
   writeFileSync(path.join(others, "model"), "secret");
-  for (const dir of [path.join(home, "link"), path.join(root, "private"), others])
+  for (const dir of [path.join(home, "link"), folder.private(), others])
     expect((await collected(dir))?.problem, dir).toMatch(/outside the working directory/);
 });
 
 it("reads nothing through a link that the job put in the place of its directory", async () => {
   const { files, launch } = reported("token");
   transfers.order(files, effect("nlp"));
-  const private_ = path.join(root, "private");
-  mkdirSync(private_);
-  writeFileSync(path.join(private_, "token"), "secret");
-  renameSync(files.jobDir, `${files.jobDir}.aside`);
-  symlinkSync(private_, files.jobDir);
+  writeFileSync(folder.private("token"), "secret");
+  folder.exchange(files.jobDir);
   const [made] = await transfers.collect(files, launch, succeeded);
   expect(made?.problem).toMatch(/outside the working directory/);
   expect(readdirSync(lake)).toEqual([]);
@@ -141,29 +129,40 @@ it("reads nothing through a link that the job put in the place of its directory"
 it("writes a checkpoint over what is there, and removes that", async () => {
   const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "step", step: 1 };
   const launch = effect("nlp", { resume: { stored } });
-  const own = path.join(root, "shared", "checkpoints", taskDirName(launch));
+  const own = folder.shared("checkpoints", taskDirName(launch));
   mkdirSync(path.join(own, "step"), { recursive: true });
   writeFileSync(path.join(own, "step", "old"), "old");
-  mkdirSync(path.join(root, "bytes", "deep"), { recursive: true });
-  writeFileSync(path.join(root, "bytes", "deep", "weights"), "new", { mode: 0o400 });
-  const resume = await transfers.restore(launch, own, () => Promise.resolve(path.join(root, "bytes")));
+  mkdirSync(folder.at("bytes", "deep"), { recursive: true });
+  writeFileSync(folder.at("bytes", "deep", "weights"), "new", { mode: 0o400 });
+  const resume = await transfers.restore(launch, own, () => Promise.resolve(folder.at("bytes")));
   expect(resume).toMatchObject({ step: 1 });
   expect(readdirSync(own)).toEqual(["step"]);
   expect(readdirSync(path.join(own, "step"), { recursive: true })).toEqual(["deep", "deep/weights"]);
   expect(readFileSync(path.join(own, "step", "deep", "weights"), "utf8")).toBe("new");
 });
 
+it("leaves nothing of a checkpoint that cannot be copied, and waits for no pipe", async () => {
+  const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "deep/step", step: 1 };
+  const launch = effect("nlp", { resume: { stored } });
+  const own = folder.shared("checkpoints", taskDirName(launch));
+  mkdirSync(own, { recursive: true });
+  mkdirSync(folder.at("bytes"));
+  writeFileSync(folder.at("bytes", "a"), "copied first");
+  execFileSync("mkfifo", [folder.at("bytes", "b")]);
+  const restored = transfers.restore(launch, own, () => Promise.resolve(folder.at("bytes")));
+  await expect(restored).rejects.toThrow(/b is no regular file/);
+  expect(readdirSync(own, { recursive: true })).toEqual(["deep"]);
+});
+
 it("brings no checkpoint through a link in the place of the checkpoint directory, or to a named directory", async () => {
   const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "step", step: 1 };
   const launch = effect("nlp", { resume: { stored } });
-  const private_ = path.join(root, "private");
-  mkdirSync(private_);
-  const own = path.join(root, "shared", "checkpoints", taskDirName(launch));
+  const own = folder.shared("checkpoints", taskDirName(launch));
   mkdirSync(path.dirname(own), { recursive: true });
-  symlinkSync(private_, own);
-  const bring = (): Promise<string> => Promise.resolve(path.join(root, "bytes"));
-  writeFileSync(path.join(root, "bytes"), "forged");
+  symlinkSync(folder.private(), own);
+  const bring = (): Promise<string> => Promise.resolve(folder.at("bytes"));
+  writeFileSync(folder.at("bytes"), "forged");
   await expect(transfers.restore(launch, own, bring)).rejects.toThrow(/is a link or was moved/);
-  await expect(transfers.restore(launch, private_, bring)).rejects.toThrow(/Leave out checkpoint.dir/);
-  expect(readdirSync(private_)).toEqual([]);
+  await expect(transfers.restore(launch, folder.private(), bring)).rejects.toThrow(/Leave out checkpoint.dir/);
+  expect(folder.leaked()).toEqual([]);
 });

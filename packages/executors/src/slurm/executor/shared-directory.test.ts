@@ -1,19 +1,10 @@
 /** The executor with a shared directory that fails, or that jobs of the same user write to. No command of Slurm is run. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { attemptId } from "@headroom/model";
 import { StoreSet } from "@headroom/stores";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { HostileFolder } from "../../../../../tools/testing/hostile-folder.ts";
 import type { ExecutorInput } from "../../executor.ts";
 import type { RecordName, Records } from "../../job-protocol/attempt-records.ts";
 import { AttemptFiles, UnreadableRecord } from "../../job-protocol/attempt-files.ts";
@@ -25,16 +16,13 @@ import { launchRecord } from "../testing/launch-record.ts";
 import { secretFileOf, writeSecret } from "./secret-file.ts";
 import { readState } from "../../job-protocol/recorded-state.ts";
 
-let root: string;
+const folder = HostileFolder.forEachTest();
 let shared: string;
 beforeEach(() => {
-  root = mkdtempSync(path.join(tmpdir(), "headroom-shared-"));
-  shared = path.join(root, "shared");
-  mkdirSync(shared);
+  shared = folder.shared();
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
-const store = (): AttemptStore => new AttemptStore(shared, () => undefined, path.join(root, "key"));
+const store = (): AttemptStore => new AttemptStore(shared, () => undefined, folder.at("key"));
 
 function recorded(): AttemptFiles {
   const files = store().files("w1.1");
@@ -57,10 +45,10 @@ describe("records that jobs of the same user write", () => {
 
   it("lead the secret to no other file through a link", () => {
     const files = recorded();
-    writeFileSync(path.join(root, "victim"), "kept");
-    symlinkSync(path.join(root, "victim"), secretFileOf(files));
+    writeFileSync(folder.at("victim"), "kept");
+    symlinkSync(folder.at("victim"), secretFileOf(files));
     writeSecret(files);
-    expect(readFileSync(path.join(root, "victim"), "utf8")).toBe("kept");
+    expect(readFileSync(folder.at("victim"), "utf8")).toBe("kept");
     expect(readFileSync(secretFileOf(files), "utf8")).toBe(files.key.secret);
   });
 });
@@ -90,8 +78,8 @@ describe("a file system that fails", () => {
   it("counts as silence while it is not mounted: a stop is carried out later, and the attempt is not lost", async () => {
     const executor = createSlurmExecutor({
       id: "lab",
-      settings: slurmSettings.parse({ directory: shared, commands: path.join(root, "none") }),
-      stateDir: path.join(root, "state"),
+      settings: slurmSettings.parse({ directory: shared, commands: folder.at("none") }),
+      stateDir: folder.at("state"),
       onProblem: () => undefined,
     });
     const told: ExecutorInput[] = [];
@@ -113,7 +101,7 @@ it("copies inputs unless jobs read stores themselves", async () => {
   const stores = new StoreSet({ declarations: () => [], readSecret: () => "" });
   for (const readsStores of [false, true]) {
     const settings = slurmSettings.parse({ directory: shared, readsStores });
-    const executor = createSlurmExecutor({ id: "lab", settings, stateDir: path.join(root, "state"), stores });
+    const executor = createSlurmExecutor({ id: "lab", settings, stateDir: folder.at("state"), stores });
     expect(((await executor.inputCache?.()) ?? null) === null).toBe(readsStores);
     await executor.close();
   }
@@ -121,8 +109,8 @@ it("copies inputs unless jobs read stores themselves", async () => {
 
 describe("a controller that is silent about its switches only", () => {
   it("is no answer, unlike that of a cluster without a topology plugin", async () => {
-    const scontrol = path.join(root, "scontrol");
-    writeFileSync(path.join(root, "squeue"), "#!/bin/sh\n", { mode: 0o755 });
+    const scontrol = folder.at("scontrol");
+    writeFileSync(folder.at("squeue"), "#!/bin/sh\n", { mode: 0o755 });
     const answer = (error: string): void =>
       writeFileSync(
         scontrol,
@@ -137,8 +125,8 @@ esac
       );
     const executor = createSlurmExecutor({
       id: "lab",
-      settings: slurmSettings.parse({ directory: shared, commands: root }),
-      stateDir: path.join(root, "state"),
+      settings: slurmSettings.parse({ directory: shared, commands: folder.root }),
+      stateDir: folder.at("state"),
     });
     answer("slurm_load_topo error: Unable to contact slurm controller (connect failure)");
     await expect(executor.inventory()).rejects.toThrow(/Unable to contact/);
