@@ -9,7 +9,8 @@
  * Start with `store-set.ts`. A name is never given to bytes that were not compared with the digest.
  */
 export { NodeCache } from "./cache/node-cache.ts";
-export type { CacheReport, TransferredBytes, StagedBytes } from "./cache/node-cache.ts";
+export type { CacheReport } from "./cache/node-cache.ts";
+export type { TransferredBytes, StagedBytes } from "./cache/flights.ts";
 export { prefixOf, readStore, rootOf, storeConflict, storeDeclaration } from "./objects/store-declaration.ts";
 export type { PlaceDeclaration, StoreDeclaration } from "./objects/store-declaration.ts";
 export { overlaps } from "./objects/state-directory.ts";

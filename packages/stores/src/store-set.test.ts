@@ -18,7 +18,7 @@ import path from "node:path";
 import { contentDigest } from "@headroom/platform";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeCache } from "./cache/node-cache.ts";
-import type { TransferredBytes } from "./cache/node-cache.ts";
+import type { TransferredBytes } from "./cache/flights.ts";
 import { readStore, storeConflict } from "./objects/store-declaration.ts";
 import type { StoreDeclaration } from "./objects/store-declaration.ts";
 import { StoreSet } from "./store-set.ts";

@@ -77,17 +77,16 @@ export async function readDrafts({ drafts }: CacheFolders): Promise<ReadonlyMap<
   return kept;
 }
 
-/** Whether nobody has removed them. */
-export async function areThere({ entries, drafts, leases }: CacheFolders): Promise<boolean> {
-  const links = await Promise.all(
-    [entries, drafts, leases].map(({ path: at }) =>
-      stat(at).then(
-        ({ nlink }) => nlink,
-        () => 0,
-      ),
-    ),
-  );
-  return links.every((count) => count > 0);
+/** Whether the held folders are those at the paths: nobody has removed them or put others in their places. */
+export async function areThere({ entries, drafts, leases }: CacheFolders, dir: string): Promise<boolean> {
+  const folders = Object.entries({ entries, drafts, leases });
+  const same = await Promise.all(
+    folders.map(async ([name, { path: held }]) => {
+      const [own, found] = await Promise.all([stat(held), stat(path.join(dir, name))]);
+      return own.nlink > 0 && own.ino === found.ino && own.dev === found.dev;
+    }),
+  ).catch(() => [false]);
+  return same.every(Boolean);
 }
 
 /** Works in an entry. Rejects with `ENOTDIR` or `ELOOP` if there is something else. */

@@ -1,36 +1,23 @@
 /** A job of the control plane's user exchanges names in the directory that the cache shares with it. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { HostileFolder } from "../../../../tools/testing/hostile-folder.ts";
 import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
 import { FairTurns } from "../transfers/fair-turns.ts";
+import { Flights } from "./flights.ts";
 import { NodeCache } from "./node-cache.ts";
 
-let root = "";
+const folder = HostileFolder.forEachTest();
 let cache: NodeCache;
-const at = (...names: string[]): string => path.join(root, "shared", "cache", "inputs", ...names);
-const outside = (): readonly string[] => readdirSync(path.join(root, "private"), { recursive: true }) as string[];
+const at = (...names: string[]): string => folder.shared("cache", "inputs", ...names);
+const open = (): NodeCache => new NodeCache({ dir: at(), trusted: folder.shared(), bootId: "boot" });
 
 beforeEach(() => {
-  root = mkdtempSync(path.join(tmpdir(), "headroom-names-"));
-  for (const name of ["shared", "private"]) mkdirSync(path.join(root, name));
-  cache = new NodeCache({ dir: at(), trusted: path.join(root, "shared"), bootId: "boot" });
+  cache = open();
 });
-afterEach(async () => {
-  await cache.close();
-  rmSync(root, { recursive: true });
-});
+afterEach(() => cache.close());
 
 /** A directory of two files in directories. `meanwhile` runs while the first one arrives. */
 function directory(meanwhile: () => void): ObjectStore {
@@ -56,11 +43,9 @@ function obtain(meanwhile: () => void): Promise<string> {
   return cache.obtain({ ...wanted, parallel: 1 }, "holder", { signal, onStaged: () => {} });
 }
 
-/** Moves a directory of the draft away, and puts a link to the private directory in its place. */
 function exchange(...names: string[]): void {
   const [key = ""] = readdirSync(at("drafts"));
-  renameSync(at("drafts", key, ...names), path.join(root, "aside"));
-  symlinkSync(path.join(root, "private"), at("drafts", key, ...names));
+  folder.exchange(at("drafts", key, ...names));
 }
 
 it.each([[["content"]], [["content", "b"]], [[]]])(
@@ -68,46 +53,76 @@ it.each([[["content"]], [["content", "b"]], [[]]])(
   async (names) => {
     const isNew = names.length === 2;
     const obtained = obtain(() => {
-      if (isNew) symlinkSync(path.join(root, "private"), at("drafts", readdirSync(at("drafts"))[0] ?? "", ...names));
+      if (isNew) symlinkSync(folder.private(), at("drafts", readdirSync(at("drafts"))[0] ?? "", ...names));
       else exchange(...names);
     });
     await expect(obtained).rejects.toMatchObject({ code: "ENOTDIR" });
-    expect(outside()).toEqual([]);
+    expect(folder.leaked()).toEqual([]);
     // The next transfer begins with a draft of its own.
     if (names.length > 0) return;
     const content = await obtain(() => {});
     expect(readFileSync(path.join(content, "b", "two"), "utf8")).toBe("new");
-    expect(outside()).toEqual([]);
+    expect(folder.leaked()).toEqual([]);
   },
 );
 
 it("removes an entry without what a link in it leads to", async () => {
-  writeFileSync(path.join(root, "private", "token"), "secret", { mode: 0o400 });
+  writeFileSync(folder.private("token"), "secret", { mode: 0o400 });
   const content = await obtain(() => {});
   rmSync(path.join(content, "b"), { recursive: true });
-  symlinkSync(path.join(root, "private"), path.join(content, "b"));
+  symlinkSync(folder.private(), path.join(content, "b"));
   expect(await obtain(() => {})).toBe(content);
   expect(readFileSync(path.join(content, "b", "two"), "utf8")).toBe("new");
-  expect(outside()).toEqual(["token"]);
+  expect(folder.leaked()).toEqual(["token"]);
 });
 
 it("makes its folders again when they were removed", async () => {
   await obtain(() => {});
-  rmSync(path.join(root, "shared", "cache"), { recursive: true });
+  rmSync(folder.shared("cache"), { recursive: true });
   const content = await obtain(() => {});
   expect(readFileSync(path.join(content, "b", "two"), "utf8")).toBe("new");
 });
 
 it("uses no folder that is a link", async () => {
-  symlinkSync(path.join(root, "private"), path.join(root, "shared", "cache"));
+  symlinkSync(folder.private(), folder.shared("cache"));
   await expect(obtain(() => {})).rejects.toMatchObject({ code: "unusableDirectory" });
-  expect(outside()).toEqual([]);
+  expect(folder.leaked()).toEqual([]);
 });
 
 it("overwrites no file through the link of a lease", async () => {
   await cache.report();
-  writeFileSync(path.join(root, "private", "token"), "secret");
-  symlinkSync(path.join(root, "private", "token"), at("leases", "holder"));
+  writeFileSync(folder.private("token"), "secret");
+  symlinkSync(folder.private("token"), at("leases", "holder"));
   await expect(obtain(() => {})).rejects.toThrow(/ELOOP/);
-  expect(readFileSync(path.join(root, "private", "token"), "utf8")).toBe("secret");
+  expect(readFileSync(folder.private("token"), "utf8")).toBe("secret");
+});
+
+it("uses the folders that took the places of its own, and those of its holders stay known", async () => {
+  await obtain(() => {});
+  renameSync(folder.shared("cache"), folder.at("moved"));
+  const content = await obtain(() => {});
+  expect(readFileSync(path.join(content, "b", "two"), "utf8")).toBe("new");
+  expect(readdirSync(at("leases"))).toEqual(["holder"]);
+  await cache.close();
+  cache = open();
+  expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
+});
+
+it("opens with links and folders in the places of leases, which it removes", async () => {
+  mkdirSync(at("leases", "folder"), { recursive: true });
+  writeFileSync(folder.private("token"), "secret");
+  symlinkSync(folder.private("token"), at("leases", "link"));
+  symlinkSync(folder.private(), at("leases", "links"));
+  await obtain(() => {});
+  expect(readdirSync(at("leases"))).toEqual(["holder"]);
+  expect(folder.leaked()).toEqual(["token"]);
+});
+
+it("forgets a transfer that could not begin", async () => {
+  const flights = new Flights();
+  const passenger = { signal: AbortSignal.timeout(30_000), onStaged: () => {}, onTransferred: undefined };
+  const refused = flights.join("key", passenger, () => Promise.reject(new Error("closed")));
+  await expect(refused).rejects.toThrow("closed");
+  expect(flights.size).toBe(0);
+  expect(await flights.join("key", passenger, () => Promise.resolve("/content"))).toBe("/content");
 });

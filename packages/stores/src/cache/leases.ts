@@ -1,12 +1,10 @@
 /** Entries that holders use, such as attempts: one file for each holder, so that a restart knows them. */
-import { constants, readdirSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { writePrivateFile } from "@headroom/platform";
 import type { HeldDirectory } from "@headroom/platform";
 
 /** A plain name of a file, such as that of an attempt's directory. */
-const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const HOLDER = /^[^./][^/]{0,200}$/;
-const READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
 export class Leases {
   #dir: HeldDirectory | null = null;
@@ -14,14 +12,27 @@ export class Leases {
   /** Holders of an earlier process that have taken nothing in this one. */
   readonly #earlier = new Set<string>();
 
-  open(dir: HeldDirectory): void {
-    this.#dir = dir;
-    for (const holder of readdirSync(dir.path)) {
-      // A kill can cut the last line; the attempt was then not launched, and takes its lease again.
-      const lines = readFileSync(dir.at(holder), { encoding: "utf8", flag: READ }).split("\n").slice(0, -1);
-      this.#keys.set(holder, new Set(lines));
-      this.#earlier.add(holder);
+  /** A folder that takes the place of another one gets the holders that are known. */
+  async open(dir: HeldDirectory): Promise<void> {
+    const unread = new Set(this.#keys.keys());
+    for (const holder of await dir.names()) {
+      const text = await dir.read(holder).catch(() => null);
+      // A link or a folder in the place of a lease is none.
+      if (text === null) await dir.remove(holder);
+      else if (!this.#keys.has(holder) || this.#earlier.has(holder)) {
+        // A kill can cut the last line; the attempt was then not launched, and takes its lease again.
+        this.#keys.set(holder, new Set(text.split("\n").slice(0, -1)));
+        this.#earlier.add(holder);
+        unread.delete(holder);
+      }
     }
+    this.#dir = dir;
+    for (const holder of unread) this.#write(holder);
+  }
+
+  /** Nothing is written until it is opened again. */
+  close(): void {
+    this.#dir = null;
   }
 
   take(holder: string, key: string): void {
@@ -31,6 +42,11 @@ export class Leases {
     if (keys.has(key)) return;
     keys.add(key);
     this.#keys.set(holder, keys);
+    this.#write(holder);
+  }
+
+  #write(holder: string): void {
+    const keys = this.#keys.get(holder) ?? [];
     if (this.#dir !== null) writePrivateFile(this.#dir.at(holder), [...keys, ""].join("\n"));
   }
 

@@ -38,6 +38,8 @@ import {
   unlessGone,
 } from "./cache-folders.ts";
 import type { CacheFolders } from "./cache-folders.ts";
+import { Flights } from "./flights.ts";
+import type { StagedBytes, TransferredBytes } from "./flights.ts";
 import { SentBytes } from "./sent-bytes.ts";
 import { Leases } from "./leases.ts";
 
@@ -65,31 +67,8 @@ export interface WantedContent extends ContentPlace {
   readonly onTransferred?: ((moved: TransferredBytes) => void) | undefined;
 }
 
-export interface TransferredBytes {
-  /** Bytes that the store sent and that were not reported before. */
-  readonly bytes: number;
-  /** Time until the content was complete and compared with its digest. */
-  readonly tookMs: number;
-  readonly isFailed: boolean;
-  /** An earlier transfer had brought a part, so the time is not that of these bytes. */
-  readonly isResumed: boolean;
-}
-
-export interface StagedBytes {
-  readonly bytes: number;
-  /** `null`: the store has not answered yet. */
-  readonly totalBytes: number | null;
-}
-
 interface CachedItem extends EntryRecord {
   usedAtMs: number;
-}
-
-interface Flight {
-  readonly result: Promise<string>;
-  readonly stop: AbortController;
-  readonly seen: Map<(staged: StagedBytes) => void, WantedContent["onTransferred"]>;
-  staged: StagedBytes;
 }
 
 interface DraftWatch {
@@ -118,7 +97,7 @@ export class NodeCache {
   readonly #items = new Map<string, CachedItem>();
   #isClosing = false;
   #synced: Promise<void> = Promise.resolve();
-  readonly #flights = new Map<string, Flight>();
+  readonly #flights = new Flights();
   /** Bytes of downloads in progress, which the cache must be able to take in. */
   readonly #reserved = new Map<string, number>();
   /** Bytes of drafts whose transfer was cut, the oldest first. They are removed before any entry is evicted. */
@@ -154,6 +133,8 @@ export class NodeCache {
     const found = await findContent(wanted, signal);
     const tags = found.files.map(({ name, object }) => [name, object.bytes, object.tag]);
     const key = keyOf(`${wanted.uri} ${JSON.stringify(tags)}`);
+    // The folders may have been exchanged while the store answered.
+    await this.#open();
     this.#leases.take(holder, key);
     return this.#arrive(key, wanted, found, { signal, onStaged });
   }
@@ -179,11 +160,9 @@ export class NodeCache {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    const ending = [...this.#flights.values()];
-    for (const { stop } of ending)
-      stop.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
+    const landed = this.#flights.stop(new OperationalError("closing", "The control plane ends.", { retryable: true }));
     const ended = this.#digestThread.close();
-    if (ending.length > 0) await Promise.allSettled(ending.map(({ result }) => result));
+    await landed;
     this.#unlock();
     await ended;
     await this.#letGo();
@@ -192,7 +171,7 @@ export class NodeCache {
   /** A folder that cannot be opened may be mounted later, and one that was removed is made again. */
   async #open(): Promise<void> {
     const folders = this.#folders;
-    const isGone = folders !== null && this.#flights.size === 0 && !(await areThere(folders));
+    const isGone = folders !== null && this.#flights.size === 0 && !(await areThere(folders, this.#options.dir));
     if (isGone && this.#folders === folders) {
       this.#opened = null;
       this.#items.clear();
@@ -211,7 +190,7 @@ export class NodeCache {
     const { entries } = folders;
     this.#unlock();
     this.#unlock = lockCache(folders, this.#options.dir);
-    this.#leases.open(folders.leases);
+    await this.#leases.open(folders.leases);
     for (const [name, bytes] of await readDrafts(folders)) this.#left.set(name, bytes);
     for (const key of await entries.names()) {
       if (!KEY.test(key)) continue;
@@ -231,49 +210,18 @@ export class NodeCache {
   async #letGo(): Promise<void> {
     const folders = this.#folders;
     this.#folders = null;
+    this.#leases.close();
     await closeFolders(folders);
   }
 
-  async #arrive(
+  #arrive(
     key: string,
     wanted: WantedContent,
     found: FoundContent | null,
     { signal, onStaged }: { readonly signal: AbortSignal; readonly onStaged: (staged: StagedBytes) => void },
   ): Promise<string> {
-    // A transfer that everybody has left ends first: two of them would write the same draft.
-    for (let ending = this.#flights.get(key); ending?.stop.signal.aborted === true; ending = this.#flights.get(key))
-      await ending.result.catch(() => {});
-    signal.throwIfAborted();
-    const flight = this.#flights.get(key) ?? this.#begin(key, wanted, found);
-    flight.seen.set(onStaged, wanted.onTransferred);
-    const left = Promise.withResolvers<never>();
-    const leave = (): void => {
-      flight.seen.delete(onStaged);
-      if (flight.seen.size === 0) flight.stop.abort(signal.reason);
-      left.reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    try {
-      onStaged(flight.staged);
-      return await Promise.race([flight.result, left.promise]);
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
-  }
-
-  #begin(key: string, wanted: WantedContent, found: FoundContent | null): Flight {
-    const stop = new AbortController();
-    const result = this.#fly(key, wanted, found, stop.signal);
-    // Everybody may have left before it fails.
-    result.catch(() => {});
-    const flight = {
-      result,
-      stop,
-      seen: new Map<(staged: StagedBytes) => void, WantedContent["onTransferred"]>(),
-      staged: { bytes: 0, totalBytes: null },
-    };
-    this.#flights.set(key, flight);
-    return flight;
+    const { onTransferred } = wanted;
+    return this.#flights.join(key, { signal, onStaged, onTransferred }, (stop) => this.#fly(key, wanted, found, stop));
   }
 
   async #fly(key: string, wanted: WantedContent, found: FoundContent | null, signal: AbortSignal): Promise<string> {
@@ -291,22 +239,13 @@ export class NodeCache {
       // Nobody hears of them any more: the next process reports the bytes of complete parts.
       const bytes = this.#isClosing ? 0 : await sent.take();
       const tookMs = Math.round(performance.now() - sinceMs);
-      const waiting = [...(this.#flights.get(key)?.seen.values() ?? [])].find((each) => each !== undefined);
-      const onTransferred = waiting ?? wanted.onTransferred;
+      const onTransferred = this.#flights.reporterOf(key) ?? wanted.onTransferred;
       if (bytes > 0) onTransferred?.({ bytes, tookMs, isFailed, isResumed: sent.isResumed });
       await (draft as HeldDirectory | null)?.close();
       const left = await bytesOnDisk(folders.drafts.at(key)).catch(() => 0);
-      this.#flights.delete(key);
       this.#reserved.delete(key);
       if (left > 0) this.#left.set(key, left);
     }
-  }
-
-  #tell(key: string, staged: StagedBytes): void {
-    const flight = this.#flights.get(key);
-    if (flight === undefined) return;
-    flight.staged = staged;
-    for (const tell of flight.seen.keys()) tell(staged);
   }
 
   async #bring(
@@ -339,7 +278,7 @@ export class NodeCache {
     const { digest, uri } = wanted;
     const onBytes = (more: number): void => {
       sent.add(more);
-      this.#tell(key, { bytes: (bytes += more), totalBytes: found.bytes });
+      this.#flights.tell(key, { bytes: (bytes += more), totalBytes: found.bytes });
     };
     onBytes(0);
     const draft = { dir: await openDraft(), key, bootId: this.#options.bootId };
@@ -477,10 +416,9 @@ export class NodeCache {
 
   async #capacity(): Promise<number> {
     const { bavail, bsize } = await statfs(this.#held.dir.path);
-    let held = 0;
+    let held = this.#flights.stagedBytes;
     for (const { bytes } of this.#items.values()) held += bytes;
     for (const bytes of this.#left.values()) held += bytes;
-    for (const { staged } of this.#flights.values()) held += staged.bytes;
     const possible = Math.max(0, held + bavail * bsize - SPARE_BYTES);
     return Math.min(this.#options.capacity ?? Math.trunc(possible / 2), possible);
   }
