@@ -34,7 +34,7 @@ function addRoutes(scope: FastifyInstance, plane: MlflowParts): void {
   scope.get(`${PREFIX}/artifacts/*`, onRead, (request, reply) => download(plane, request, reply));
   scope.put(`${PREFIX}/artifacts/*`, onWrite, async (request, reply) => {
     const body = request.body instanceof Readable ? request.body : null;
-    await refuseRuled(plane, pathOf(request), request.principal.actor);
+    await refuseRuled(plane, { artifact: pathOf(request), user: request.principal.actor, does: "stored" });
     await plane.mlflow.artifacts.write(pathOf(request), body, Number(request.headers["content-length"] ?? 0));
     return reply.headers(jsonReply).send("{}");
   });
@@ -79,8 +79,9 @@ function sendEntries(reply: FastifyReply, { files, next }: Listed, prefix: strin
   return reply.headers(jsonReply).send(JSON.stringify({ ...more, files: named, ...token }));
 }
 
-async function download({ mlflow }: MlflowParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { handle, name, size } = await mlflow.artifacts.open(pathOf(request));
+async function download(plane: MlflowParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  await refuseRuled(plane, { artifact: pathOf(request), user: request.principal.actor, does: "given out" });
+  const { handle, name, size } = await plane.mlflow.artifacts.open(pathOf(request));
   // A file can grow while it is sent. The answer has the bytes that it announced.
   const bytes = size === 0 ? Readable.from([]) : handle.createReadStream({ start: 0, end: size - 1 });
   if (size === 0) await handle.close();

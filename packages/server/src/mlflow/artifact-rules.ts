@@ -1,6 +1,7 @@
 /**
  * Data rules of artifacts. The disk of the control plane is the place of no rule, so runs of work with one keep their artifacts in a
- * store that admits the rule (`artifact_location` of the experiment).
+ * store that admits the rule (`artifact_location` of the experiment). Those that came before the run had its tag are not given out:
+ * the place of a reader is not known.
  */
 import { workloadId } from "@headroom/model";
 import { artifactSegments } from "./artifact-path.ts";
@@ -8,7 +9,10 @@ import { MlflowError } from "./mlflow-error.ts";
 import type { MlflowParts } from "./mlflow-routes.ts";
 
 /** Rejects if the path is that of a run, or of a model of a run, of a workload with a data rule. */
-export async function refuseRuled({ mlflow, driver }: MlflowParts, artifact: string, user: string): Promise<void> {
+export async function refuseRuled(
+  { mlflow, driver }: MlflowParts,
+  { artifact, user, does }: { readonly artifact: string; readonly user: string; readonly does: "stored" | "given out" },
+): Promise<void> {
   const values = { path: artifactSegments(artifact).join("/") };
   if (values.path === "") return;
   const answer = await mlflow.call({ call: "artifactWorkloads", values, source: "query", user });
@@ -30,6 +34,12 @@ export async function refuseRuled({ mlflow, driver }: MlflowParts, artifact: str
   if (first === undefined) return;
   throw new MlflowError(
     "PERMISSION_DENIED",
-    `The data of ${first.name} has the rule ${first.rule}, so its artifacts are not stored by the control plane. Create the experiment with an artifact_location in a store that admits the rule.`,
+    `The data of ${first.name} has the rule ${first.rule}, so its artifacts are not ${does} by the control plane. ${remedies[does]}`,
   );
 }
+
+const remedies = {
+  stored: "Create the experiment with an artifact_location in a store that admits the rule.",
+  "given out":
+    "An operator finds them in mlflow-artifacts of the state directory, and moves them to a store that admits the rule.",
+};

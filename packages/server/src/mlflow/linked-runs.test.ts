@@ -67,6 +67,25 @@ it("keeps no artifacts of work with a data rule, neither of its runs nor of thei
   }
 });
 
+it("gives out no artifacts that came before their run was linked to work with a data rule", async () => {
+  const spec = { kind: "train", run: "true", gang: {}, data: { rule: "restricted" } } as const;
+  const { workloadId } = await live.client.submitWorkload({ ...spec, name: "late" });
+  const call = mlflowClient(live);
+  const { run_id, artifact_uri } = (await call("POST", "runs/create", {})).body.run.info as {
+    run_id: string;
+    artifact_uri: string;
+  };
+  const url = `/api/2.0/mlflow-artifacts/artifacts/${artifact_uri.replace("mlflow-artifacts:/", "")}/weights.bin`;
+  expect((await live.request(url, { method: "PUT", body: "x" })).status).toBe(200);
+  expect(await (await live.request(url)).text()).toBe("x");
+  const tag = { run_id, key: "headroom.workload_id", value: workloadId };
+  expect((await call("POST", "runs/set-tag", tag)).status).toBe(200);
+  const refused = await live.request(url);
+  expect(refused.status).toBe(403);
+  expect(await refused.text()).toMatch(/The data of late has the rule restricted.*not given out/);
+  expect((await live.request(url, { method: "DELETE" })).status).toBe(200);
+});
+
 it("is carried by a backup of a running control plane, and a restore replaces what came later", async () => {
   const call = mlflowClient(live);
   await call("POST", "registered-models/create", { name: "kept" });
