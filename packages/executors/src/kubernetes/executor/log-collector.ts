@@ -41,6 +41,10 @@ const TIME_STEP_MS = 5;
 /** A report as the job protocol has it. Without a shared directory, workers write reports into the log. */
 const REPORT = /^\{\s*"kind"\s*:\s*"(?:progress|step|utilization|checkpoint|artifact)"/;
 
+/** The rule because of which the log of work stays in its cluster; `null`: it may be kept here. `logRules`: of the settings. */
+export const logRuleOf = (rule: string | undefined, logRules: readonly string[]): string | null =>
+  rule === undefined || logRules.includes(rule) ? null : rule;
+
 export class LogCollector {
   readonly #setup: CollectorSetup;
   readonly #closed = new AbortController();

@@ -33,6 +33,7 @@ import type { KubernetesFleetNode } from "../fleet/cluster-nodes.ts";
 import type { KubernetesSettings } from "../settings.ts";
 import type { GangWatch } from "./gang-watch.ts";
 import { allOf, PodActions } from "./pod-actions.ts";
+import { logRuleOf } from "./log-collector.ts";
 import type { PodMount, PodPlan } from "./pod-documents.ts";
 import { podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts";
 import { DENIALS_MIN } from "./gang-judge.ts";
@@ -385,11 +386,10 @@ export class PodLauncher {
     transfers?.outputs?.order(own, effect);
     const inputs = staged.map((each) => path.relative(settings.directory ?? "", each));
     const place = { version: 1, namespace: namespaceOf(effect, settings), base } as const;
-    const rule = spec.data?.rule;
-    const isKept = rule === undefined || settings.logRules.includes(rule);
+    const logRule = logRuleOf(spec.data?.rule, settings.logRules);
     await recordPlace(files, {
       ...place,
-      ...(isKept ? {} : { logRule: rule }),
+      ...(logRule === null ? {} : { logRule }),
       ...(inputs.length === 0 ? {} : { inputs }),
     });
     await files.writeDurably("launch.json", record);

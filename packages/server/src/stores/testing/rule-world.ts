@@ -1,12 +1,13 @@
 /**
  * A random fleet with data rules, stores and work, played with real bytes: the engine decides, and `MovingNode` moves the
- * bytes between folders as the local executor does. Every file carries the rules of the data from which it was made, so after each step a
- * scan of all folders finds the bytes that are at a place which does not admit them.
+ * bytes between folders as the local executor does, `MovingCluster` as Slurm and Kubernetes do, and `PlaneDisk` takes logs and artifacts.
+ * Every file carries the rules of the data from which it was made, so after each step a scan of all folders finds the bytes that are at a
+ * place which does not admit them.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createEngine } from "@headroom/engine";
-import { MovingNode } from "@headroom/executors/testing";
+import { MovingCluster, MovingNode } from "@headroom/executors/testing";
 import type { StartedJob } from "@headroom/executors/testing";
 import { admitsRule, commandId, nodeId, poolName, siteName, teamName } from "@headroom/model";
 import type {
@@ -25,28 +26,17 @@ import type { PlaceDeclaration, StoreDeclaration } from "@headroom/stores";
 import { checkPlace } from "../../api/artifacts.ts";
 import { bytesOutside, exposedBy, ruleOfVersion, storeRefusal } from "../../api/stores.ts";
 import { Draws } from "./draws.ts";
+import { noCounts } from "./rule-world-counts.ts";
+import type { RuleWorldCounts } from "./rule-world-counts.ts";
+import { PlaneDisk } from "./plane-disk.ts";
 import { filesBelow, hasFiles, rulesAt, rulesIn } from "./ruled-bytes.ts";
 
 const RULES = ["medical", "export", "internal"];
 const STEPS = 24;
 const SITES = 3;
 const NAMES = ["model:chat", "dataset:corpus", "model:small"];
-
-export interface RuleWorldCounts {
-  /** Attempts that had their inputs, and those that were refused them. */
-  started: number;
-  refusedStarts: number;
-  /** Commands and declarations that were refused. */
-  refusals: number;
-  registered: number;
-  uploads: number;
-  drains: number;
-  resumes: number;
-  movedNodes: number;
-  files: number;
-  /** Files and jobs with bytes of a rule. */
-  ruled: number;
-}
+/** The pool whose nodes share a directory. */
+const CLUSTER = "p2";
 
 export interface RuleWorldResult extends RuleWorldCounts {
   /** One sentence for each byte that is outside its places. */
@@ -67,7 +57,9 @@ class RuleWorld {
   readonly #draws: Draws;
   readonly #dir: string;
   readonly #engine = createEngine();
-  readonly #nodes = new Map<NodeId, MovingNode>();
+  readonly #nodes = new Map<NodeId, MovingNode | MovingCluster>();
+  readonly #cluster: MovingCluster;
+  readonly #plane: PlaneDisk;
   readonly #down = new Set<NodeId>();
   readonly #running = new Map<string, { readonly job: StartedJob; readonly rules: ReadonlySet<string> }>();
   readonly #stores: StoreSet;
@@ -79,18 +71,7 @@ class RuleWorld {
   /** Files that were scanned, with their times: rules of places that change later say nothing about earlier bytes. */
   readonly #seen = new Map<string, string>();
   readonly #leaks: string[] = [];
-  readonly #counts: RuleWorldCounts = {
-    started: 0,
-    refusedStarts: 0,
-    refusals: 0,
-    registered: 0,
-    uploads: 0,
-    drains: 0,
-    resumes: 0,
-    movedNodes: 0,
-    files: 0,
-    ruled: 0,
-  };
+  readonly #counts = noCounts();
 
   constructor(seed: number, dir: string) {
     this.#draws = new Draws(seed);
@@ -100,6 +81,9 @@ class RuleWorld {
       readSecret: () => "",
       stateDir: "/nonexistent",
     });
+    const emit = (input: Input): void => void this.#news.push(input);
+    this.#cluster = new MovingCluster(path.join(dir, "clusters", CLUSTER), this.#stores, emit);
+    this.#plane = new PlaneDisk(path.join(dir, "plane"), this.#draws.some(RULES), () => this.#engine.state);
   }
 
   async play(): Promise<RuleWorldResult> {
@@ -115,7 +99,8 @@ class RuleWorld {
   }
 
   async close(): Promise<void> {
-    for (const node of this.#nodes.values()) await node.close();
+    for (const node of new Set(this.#nodes.values())) await node.close();
+    this.#plane.close();
     await this.#stores.close();
   }
 
@@ -142,18 +127,23 @@ class RuleWorld {
       const site = siteName(`s${at}`);
       sites.push({ name: site, fabricLevels: [], data: { rules: this.#draws.some(RULES) } });
       const own = this.#draws.isOneOf(3) ? { data: { rules: this.#draws.some(RULES) } } : {};
-      const pool = { name: poolName(`p${at}`), site, executor: "far", acceleratorType: "H100", ...own };
+      const name = poolName(`p${at}`);
+      const pool = { name, site, executor: name === CLUSTER ? "hpc" : "far", acceleratorType: "H100", ...own };
       pools.push({ ...pool, priceMicroUsdPerHour: 0 });
     }
     this.#command({ kind: "apply", sites, pools, teams: [], workloads: [] });
     if (this.#nodes.size > 0) return;
+    const capabilities = { checkpointOnRequest: true, resize: false, replaceWorkers: false, logs: true };
+    const hpc = { id: "hpc", kind: "slurm", capabilities: { ...capabilities, uploadsFrom: [this.#cluster.home] } };
+    this.#news.push({ kind: "executorSeen", executor: hpc });
     for (const { name } of pools)
       for (const suffix of ["a", "b"]) {
         const id = nodeId(`${name}${suffix}`);
         const node = { id, pool: name, fabric: [], acceleratorCount: 2, coresMilli: 8_000, memoryMib: 8_192 };
         this.#news.push({ kind: "nodeSeen", node });
         const emit = (input: Input): void => void this.#news.push(input);
-        this.#nodes.set(id, new MovingNode(path.join(this.#dir, "nodes", id), this.#stores, emit));
+        const own = name === CLUSTER ? null : new MovingNode(path.join(this.#dir, "nodes", id), this.#stores, emit);
+        this.#nodes.set(id, own ?? this.#cluster);
       }
   }
 
@@ -229,7 +219,7 @@ class RuleWorld {
     // A user who states another rule than that of the bytes lies, which nothing can find out within one store.
     if (rule !== undefined && !this.#isTrue(uri, rule)) return;
     try {
-      const found = ruleOfVersion(this.#plane(), artifact);
+      const found = ruleOfVersion(this.#storesPlane(), artifact);
       if (!this.#isTrue(uri, found)) return;
       const ruled = { ...artifact, ...(found === undefined ? {} : { rule: found }) };
       this.#command({ kind: "registerArtifact", artifact: ruled, aliases: [], reason: "" });
@@ -252,7 +242,7 @@ class RuleWorld {
     if (!this.#isTrue(uri, rule)) return;
     const change = { kind: "place", number, place: { store: "any", uri, state: "declared" } } as const;
     try {
-      checkPlace(this.#plane(), this.#engine.state, { kind, team, name }, change);
+      checkPlace(this.#storesPlane(), this.#engine.state, { kind, team, name }, change);
       this.#command({ kind: "changeArtifact", artifact: { kind, team, name }, change, reason: "" });
     } catch {
       this.#counts.refusals++;
@@ -272,7 +262,7 @@ class RuleWorld {
       name: `w${this.#commands}`,
       team: teamName("default"),
       run: "true",
-      dir: null,
+      dir: this.#draws.isOneOf(3) ? path.join(this.#cluster.home, `d${this.#commands}`) : null,
       env: {},
       gang: { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 },
       acceleratorTypes: [],
@@ -337,6 +327,9 @@ class RuleWorld {
       lines.push({ name, path: at });
     }
     const artifacts = await node.finish(job, lines);
+    await this.#plane.log(job.launch, this.#contentOf(rules));
+    if (await this.#plane.upload(job.launch, this.#contentOf(rules))) this.#counts.mlflowUploads++;
+    else this.#counts.mlflowRefusals++;
     this.#counts.uploads += artifacts.filter(({ stored }) => stored !== undefined).length;
     node.release(job.launch);
     const { attemptId } = job.launch;
@@ -376,10 +369,13 @@ class RuleWorld {
       return;
     }
     this.#counts.started++;
+    if (node === this.#cluster) this.#counts.clusterStarts++;
+    if (node === this.#cluster && launch.spec.dir !== null) this.#counts.namedStarts++;
     if (job.resume !== null) this.#counts.resumes++;
     const rules = new Set(launch.spec.data?.rule === undefined ? [] : [launch.spec.data.rule]);
     for (const input of [...job.inputs, ...(job.resume === null ? [] : [job.resume])])
       for (const rule of this.#readBy(nodeOf(launch), input)) rules.add(rule);
+    for (const rule of rulesIn(await this.#plane.read())) rules.add(rule);
     for (const rule of rules)
       if (!this.#nodeAdmits(nodeOf(launch), rule))
         this.#leaks.push(`${attemptId} reads data with the rule ${rule} on ${nodeOf(launch)}`);
@@ -396,8 +392,8 @@ class RuleWorld {
   /** The rules of the bytes at a path. Folders of other machines are not there. */
   #readBy(node: NodeId, input: string): readonly string[] {
     const at = input.replace(/^file:\/\//, "");
-    const own = path.join(this.#dir, "nodes", node);
-    if (!at.startsWith(own) && !at.startsWith(path.join(this.#dir, "stores"))) return [];
+    const own = this.#nodes.get(node) === this.#cluster ? ["clusters", CLUSTER] : ["nodes", node];
+    if (!at.startsWith(path.join(this.#dir, ...own)) && !at.startsWith(path.join(this.#dir, "stores"))) return [];
     return rulesAt(at) ?? [];
   }
 
@@ -424,8 +420,10 @@ class RuleWorld {
   }
 
   #placeAdmits(at: string, rule: string): boolean {
-    const [kind, node = ""] = path.relative(this.#dir, at).split(path.sep);
+    const [kind, node = "", ...rest] = path.relative(this.#dir, at).split(path.sep);
     if (kind === "nodes") return this.#nodeAdmits(nodeId(node), rule);
+    if (kind === "clusters") return this.#nodeAdmits(nodeId(`${CLUSTER}a`), rule);
+    if (kind === "plane") return this.#plane.admits([node, ...rest].join(path.sep), rule);
     const [store] = this.#places()
       .filter((each) => `file://${at}`.startsWith(rootOf(each)))
       .toSorted((left, right) => rootOf(right).length - rootOf(left).length);
@@ -451,7 +449,7 @@ class RuleWorld {
     return this.#declarations.filter((each) => each.type !== "local");
   }
 
-  #plane() {
+  #storesPlane() {
     return { storeService: { list: () => this.#declarations } } as unknown as Parameters<typeof ruleOfVersion>[0];
   }
 
@@ -460,7 +458,7 @@ class RuleWorld {
     return reason !== null;
   }
 
-  #nodeOf(launch: LaunchGang): MovingNode {
+  #nodeOf(launch: LaunchGang): MovingNode | MovingCluster {
     const node = this.#nodes.get(nodeOf(launch));
     if (node === undefined) throw new Error(`${nodeOf(launch)} is no node`);
     return node;
