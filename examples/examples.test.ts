@@ -49,6 +49,8 @@ describe("the examples' workload files", () => {
       "plan/triggers.yaml",
       "quickstart/train.yaml",
       "ray/cluster.yaml",
+      "retraining/endpoint.yaml",
+      "retraining/pipeline.yaml",
       "serving/endpoint.yaml",
       "serving/serve.yaml",
       "torchrun/elastic.yaml",

@@ -110,7 +110,7 @@ const turns = [
   ["tour", "rollouts", "torchrun on Slurm"],
   ["bursts", "monitoring", "drains", "console demo"],
   ["installed in a container", "adoption", "elastic torchrun"],
-  ["Kubernetes"],
+  ["Kubernetes", "retraining loop"],
 ] as const;
 
 /** Whether this run takes a system test that takes turns with others. */
