@@ -32,6 +32,8 @@ const REQUESTS_MAX = 14;
 const PATIENCE_MS = 3_000;
 const STORE_DOWN_MS = 150;
 const SETTLE_MS = 120_000;
+/** Looks at the worker, 100 ms apart, that must find the same one before its disk is lost. */
+const QUIET_LOOKS = 10;
 
 /** Checkpoints with a list of their sums, and a check of the one that it resumes from. */
 const training = (home: string): string => `
@@ -142,6 +144,7 @@ class ByteKills {
     if (victim === "control plane" || isDiskLost) await endLife(life);
     if (victim === "worker") this.#killWorker();
     if (isDiskLost) {
+      await this.#quietWorkers();
       rmSync(path.join(this.#home, "checkpoints"), { recursive: true, force: true });
       this.#removals++;
     }
@@ -217,6 +220,18 @@ class ByteKills {
       process.kill(Number(readFileSync(path.join(this.#home, "worker.pid"), "utf8")), "SIGKILL");
     } catch {
       // It has not started, or has ended.
+    }
+  }
+
+  /** A supervisor that was started before the control plane ended can still start an attempt that has found its checkpoint. */
+  async #quietWorkers(): Promise<void> {
+    const file = path.join(this.#home, "worker.pid");
+    for (let same = 0, before = ""; same < QUIET_LOOKS;) {
+      this.#killWorker();
+      const pid = existsSync(file) ? readFileSync(file, "utf8") : "";
+      same = pid === before ? same + 1 : 0;
+      before = pid;
+      await sleep(100);
     }
   }
 
