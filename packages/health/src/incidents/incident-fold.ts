@@ -6,6 +6,7 @@ import type { Event, NodeFault, NodeId } from "@headroom/model";
 import { domainKey } from "./domains.ts";
 import type { Failure, IncidentRecord } from "./failure.ts";
 import { FleetTopology } from "./fleet-topology.ts";
+import { FaultScores, type StoredScores } from "./fault-scores.ts";
 import type { FleetState, StoredTopology } from "./fleet-topology.ts";
 import { groupFailures } from "./group-failures.ts";
 
@@ -42,6 +43,8 @@ interface StoredFold {
   readonly sequence: number;
   readonly topology: StoredTopology;
   readonly closed: readonly IncidentFacts[];
+  /** Absent: an earlier version stored the fold. */
+  readonly scores?: StoredScores;
   readonly burst: {
     readonly failures: readonly Failure[];
     readonly sizes: readonly (readonly [string, number])[];
@@ -54,6 +57,8 @@ const nodeDomain = (id: string): string => domainKey({ level: "node", path: [id]
 
 export class IncidentFold {
   readonly #topology = new FleetTopology();
+  /** Nodes that fail again and again. */
+  readonly scores: FaultScores = new FaultScores();
   #sequence = 0;
   #closed: IncidentFacts[] = [];
   #burst: Burst | null = null;
@@ -80,6 +85,7 @@ export class IncidentFold {
     fold.#topology.restore(stored.topology);
     fold.#sequence = stored.sequence;
     fold.#closed = [...stored.closed];
+    fold.scores.restore(stored.scores ?? []);
     if (stored.burst !== null)
       fold.#burst = { failures: [...stored.burst.failures], sizes: new Map(stored.burst.sizes) };
     for (const { failures } of fold.incidents())
@@ -89,7 +95,8 @@ export class IncidentFold {
 
   stored(): string {
     const burst = this.#burst === null ? null : { failures: this.#burst.failures, sizes: [...this.#burst.sizes] };
-    const { topology, ...rest } = { topology: this.#topology.stored(), closed: this.#closed, burst };
+    const scores = this.scores.stored();
+    const { topology, ...rest } = { topology: this.#topology.stored(), closed: this.#closed, scores, burst };
     return JSON.stringify({ format: 1, sequence: this.#sequence, topology, ...rest } satisfies StoredFold);
   }
 
@@ -120,8 +127,11 @@ export class IncidentFold {
       case "nodeLost":
         this.#lose(sequence, event);
         break;
-      case "nodeReturned":
       case "nodeRemoved":
+        this.scores.forget(event.nodeId);
+        this.#end(event.nodeId, event.atMs);
+        break;
+      case "nodeReturned":
         this.#end(event.nodeId, event.atMs);
         break;
       case "nodeResumed":
@@ -151,6 +161,7 @@ export class IncidentFold {
   }
 
   #lose(sequence: number, { nodeId, atMs, detail }: Event & { readonly kind: "nodeLost" }): void {
+    this.scores.lost(nodeId, atMs);
     const hits = this.#topology.hitsOn(nodeId);
     const failure = this.#openOf.get(nodeId) ?? this.#begin(sequence, nodeId, atMs);
     failure.isLost = true;
@@ -163,6 +174,7 @@ export class IncidentFold {
 
   /** Only critical faults begin an incident. Others are added to one that is open. */
   #report(sequence: number, { nodeId, atMs, faults }: Event & { readonly kind: "faultsReported" }): void {
+    this.scores.reported(nodeId, atMs, faults);
     const critical = faults.find(({ severity }) => severity === "critical");
     const failure = this.#openOf.get(nodeId) ?? (critical === undefined ? null : this.#begin(sequence, nodeId, atMs));
     if (failure === null) return;

@@ -2,7 +2,7 @@
 import type { ProposalGround, ProposedChange, TeamName } from "@headroom/model";
 
 /**
- * `fault`: a node reported critical faults. `repeatedLoss`: a node was lost again and again. `stall`: a workload reports no
+ * `fault`: a node reported critical faults. `repeatedLoss`: a node was lost again and again. `lemon`: faults and losses of a node add up. `stall`: a workload reports no
  * progress any more. `spares`: a pool loses more nodes at a time than it has hot spares. `walltime`: work requests far
  * more time than similar work took. `drift`: nodes differ from the facts that a remediation document states. `straggler`: ranks of a
  * gang on one node have been slower than the others for a while. `checkpoint`: work saves checkpoints far more, or less, often than
@@ -12,6 +12,7 @@ import type { ProposalGround, ProposedChange, TeamName } from "@headroom/model";
 export const FINDING_KINDS = [
   "fault",
   "repeatedLoss",
+  "lemon",
   "stall",
   "spares",
   "walltime",

@@ -1,6 +1,7 @@
 /** Nodes to quarantine: those with critical faults, and those that were lost again and again. */
 import type { Node, NodeId } from "@headroom/model";
 import type { Failure } from "../incidents/failure.ts";
+import type { FaultScores } from "../incidents/fault-scores.ts";
 import type { IncidentFacts } from "../incidents/incident-fold.ts";
 import { ground, shortReason } from "./finding.ts";
 import type { Finding } from "./finding.ts";
@@ -10,6 +11,36 @@ const DAY_MS = 86_400_000;
 const LOSSES_MIN = 3;
 
 type NodeInService = Pick<Node, "draining" | "removal" | "health" | "acceleratorCount" | "qualification">;
+
+/** Score of a lemon: five warnings, or three critical faults or losses, within about a day; more over a longer time. */
+const LEMON_SCORE_MIN = 4.5;
+const LEMON_FINDINGS_MAX = 20;
+
+/** Nodes in service whose faults and losses add up, and that no other finding is about. */
+export function lemonFindings(
+  scores: Pick<FaultScores, "above">,
+  nodes: ReadonlyMap<NodeId, NodeInService>,
+  { nowMs, others }: { readonly nowMs: number; readonly others: readonly Finding[] },
+): readonly Finding[] {
+  const known = new Set(others.flatMap(({ change }) => (change.kind === "drain" ? [change.nodeId] : [])));
+  return scores
+    .above(LEMON_SCORE_MIN, nowMs)
+    .filter(({ node }) => isInService(nodes.get(node)) && !known.has(node))
+    .slice(0, LEMON_FINDINGS_MAX)
+    .map(({ node, score, events, codes, sinceMs }) => ({
+      id: `lemon:${node}:${sinceMs}`,
+      kind: "lemon",
+      sinceMs,
+      change: {
+        kind: "advice",
+        about: shortReason(`node ${node}`),
+        text: shortReason(`repair or replace the node, and prove it: headroom nodes qualify ${node}`),
+      },
+      team: null,
+      reason: shortReason(`${node} fails again and again: ${codes.join(", ")}`),
+      ground: [ground("events", events), ground("score", score), ground("score of a lemon", LEMON_SCORE_MIN)],
+    }));
+}
 
 /** Findings about nodes that are in service. A lost or drained node is out of service already. */
 export function nodeFindings(

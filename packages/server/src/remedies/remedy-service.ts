@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import { StallWatch, nodeFindings, stragglerFindings } from "@headroom/health";
+import { StallWatch, lemonFindings, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
 import { CONTROL_PLANE_ACTOR } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
@@ -150,8 +150,11 @@ export class RemedyService {
       this.#oversized = requestFindings(engine.state, this.#requests.runs);
     }
     const stalled = this.#stalls.look(attempts, atMs);
+    const ofNodes = nodeFindings(facts, engine.state.nodes, atMs);
+    const { scores } = this.#parts.incidents.fold;
     this.#findings = [
-      ...nodeFindings(facts, engine.state.nodes, atMs),
+      ...ofNodes,
+      ...lemonFindings(scores, engine.state.nodes, { nowMs: atMs, others: ofNodes }),
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
