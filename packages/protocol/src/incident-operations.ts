@@ -8,6 +8,7 @@ import {
   incident,
   incidentPage,
   incidentQuery,
+  peerComparison,
 } from "./incident.ts";
 import { byId } from "./operation-queries.ts";
 import { commandProblems } from "./operation-problems.ts";
@@ -42,6 +43,12 @@ export const incidentOperations = {
     "Health of the fleet: nodes by phase, incidents, faults, blast radius of each failure domain",
     healthSummary,
     { permission: "fleet.read" },
+  ),
+  comparePeers: operation(
+    "GET /v1/health/peers",
+    "Nodes and accelerators whose recent readings differ from those of their comparable set",
+    peerComparison,
+    { permission: "fleet.read", problems: ["overloaded"] },
   ),
   listFindings: operation(
     "GET /v1/findings",

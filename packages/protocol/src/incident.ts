@@ -152,6 +152,28 @@ const nodesByPhase = z.object({
   lost: count,
 });
 
+export const peerComparison = z
+  .object({
+    compared: count.meta({ description: "Nodes and accelerators with at least eight recent samples." }),
+    items: z
+      .array(
+        z.object({
+          nodeId: z.string(),
+          accelerator: count.nullable().meta({ description: "Its index; null: a value of the node." }),
+          set: z.string().meta({ description: "Pool and type of accelerator of the comparable set." }),
+          metric: z.string(),
+          unit: z.string(),
+          value: z.number().meta({ description: "Mean of about the last hour. Of a counter: its growth in an hour." }),
+          median: z.number().meta({ description: "The same of the set." }),
+          deviations: z
+            .number()
+            .meta({ description: "Standard deviations of the set above its median; negative: below." }),
+        }),
+      )
+      .meta({ description: "The largest deviations first, at most 200." }),
+  })
+  .meta({ id: "PeerComparison" });
+
 export const healthSummary = z
   .object({
     atMs: instantMs,
@@ -219,4 +241,5 @@ export type IncidentPage = z.output<typeof incidentPage>;
 export type AnnotationRequestInput = z.input<typeof annotationRequest>;
 export type FaultReportInput = z.input<typeof faultReport>;
 export type FaultsAccepted = z.output<typeof faultsAccepted>;
+export type PeerComparison = z.output<typeof peerComparison>;
 export type HealthSummary = z.output<typeof healthSummary>;

@@ -2,6 +2,7 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { HealthFindingsOptions } from "../health/run-health-findings.ts";
 import type { HealthPolicyOptions } from "../health/run-health-policy.ts";
+import type { HealthPeersOptions } from "../health/run-health-peers.ts";
 import type { HealthFleetOptions } from "../health/run-health-fleet.ts";
 import type { HealthHoursOptions } from "../health/run-health-hours.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
@@ -65,6 +66,19 @@ Example:
   async run(context, { args, options }) {
     const { runHealthSlow } = await import("../health/run-health-slow.ts");
     return runHealthSlow(context, args[0] ?? "", options);
+  },
+});
+
+const peersCommand = defineCommand<HealthPeersOptions>({
+  name: "peers",
+  summary: "Name nodes and accelerators whose readings differ from those of their comparable set",
+  details: `Compared are the means of about the last hour of the values that exporters and the vendors' tools report (temperatures, power and clocks
+of busy accelerators, errors, throttling), within one pool and type of accelerator.
+docs/how-to/find-slow-nodes.md explains the comparison.`,
+  options: [jsonOption],
+  async run(context, { options }) {
+    const { runHealthPeers } = await import("../health/run-health-peers.ts");
+    return runHealthPeers(context, options);
   },
 });
 
@@ -149,7 +163,16 @@ export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
   summary: "Ask whether the control plane takes commands; find faults and slow nodes, size spares",
   details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
-  commands: [fleetCommand, hoursCommand, findingsCommand, policyCommand, readCommand, slowCommand, sparesCommand],
+  commands: [
+    fleetCommand,
+    peersCommand,
+    hoursCommand,
+    findingsCommand,
+    policyCommand,
+    readCommand,
+    slowCommand,
+    sparesCommand,
+  ],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");

@@ -194,6 +194,14 @@ export const fleetHealthQuery = (client: HeadroomClient) =>
     refetchInterval: CHANGES_EVERY_MS,
   });
 
+/** Readings that differ from those of the comparable set. They are means of an hour. */
+export const peersQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "peers"],
+    queryFn: ({ signal }) => client.comparePeers({ signal }),
+    refetchInterval: COSTS_EVERY_MS,
+  });
+
 export const remediationsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["health", "remediations"],

@@ -6,7 +6,10 @@ import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-type IncidentReading = Pick<HeadroomClient, "listIncidents" | "getIncident" | "fleetHealth" | "listFindings">;
+type IncidentReading = Pick<
+  HeadroomClient,
+  "listIncidents" | "getIncident" | "fleetHealth" | "comparePeers" | "listFindings"
+>;
 type IncidentCommands = Pick<HeadroomClient, "annotateIncident" | "reportFaults">;
 type IncidentWorld = Pick<DemoWorld, "engine" | "incidents" | "nowMs">;
 
@@ -23,6 +26,8 @@ export const incidentReading = (world: IncidentWorld): IncidentReading => ({
   },
   getIncident: async (id) => shown(world, id),
   fleetHealth: async () => views.healthSummary(world.engine, world.incidents, world.nowMs),
+  // The demo has no readings of accelerators.
+  comparePeers: async () => ({ compared: 0, items: [] }),
   // Proposals of findings are the server's work; the demo has none.
   listFindings: async () => ({ items: [] }),
 });

@@ -90,7 +90,15 @@ import {
 import { pipelineHandlers } from "./pipelines.ts";
 import { remediationHandlers } from "./remediations.ts";
 import { cancelDrill, forecastDrill, getDrill, listDrills, startDrill } from "./drills.ts";
-import { annotateIncident, fleetHealth, getIncident, listFindings, listIncidents, reportFaults } from "./incidents.ts";
+import {
+  annotateIncident,
+  comparePeers,
+  fleetHealth,
+  getIncident,
+  listFindings,
+  listIncidents,
+  reportFaults,
+} from "./incidents.ts";
 import { planeStatus } from "./plane-status.ts";
 import { removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
@@ -349,6 +357,7 @@ export const handlers: Handlers = {
   getIncident,
   annotateIncident,
   fleetHealth,
+  comparePeers,
   listFindings,
   reportFaults,
   createCapacityOrder,

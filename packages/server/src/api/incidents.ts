@@ -60,6 +60,26 @@ function annotationOf(body: Call<"annotateIncident">["body"], nowMs: number): In
 export const fleetHealth = ({ driver, incidents, signalMemory, nowMs }: ControlPlane): Promise<Answer<"fleetHealth">> =>
   driver.read((engine) => healthSummary(engine, incidents.fold, nowMs(), [...signalMemory.unwatched]));
 
+/** The nodes of one pool with one type of accelerator are a comparable set. */
+export async function comparePeers({ driver, telemetry }: ControlPlane): Promise<Answer<"comparePeers">> {
+  const sets = await driver.read(
+    ({ state }) =>
+      new Map(
+        [...state.nodes.values()].map(({ id, pool }) => {
+          const type = state.pools.get(pool)?.acceleratorType ?? "";
+          return [String(id), type === "" ? String(pool) : `${pool}, ${type}`] as const;
+        }),
+      ),
+  );
+  const { comparedCount, deviations, units } = await telemetry.comparePeers(sets);
+  const items = deviations.map(({ subject, set, metric, ...figures }) => {
+    const [, nodeId = "", index] = /^[a-z]+:(.*?)(?:#(\d+))?$/.exec(subject) ?? [];
+    const accelerator = index === undefined ? null : Number(index);
+    return { nodeId, accelerator, set: set.replace(/^\S+ /, ""), metric, unit: units[metric] ?? "", ...figures };
+  });
+  return { compared: comparedCount, items };
+}
+
 export const listFindings = (
   { driver, remedies, incidents }: ControlPlane,
   { principal }: Call<"listFindings">,

@@ -117,6 +117,22 @@ describe("a scraped exporter", () => {
     expect(requests.every((each) => each.authorization === "Bearer x")).toBe(true);
   });
 
+  it("gives readings that are compared with those of the comparable set", async () => {
+    const text = Array.from(
+      { length: 10 },
+      (_, gpu) =>
+        `DCGM_FI_DEV_GPU_UTIL{gpu="${gpu}"} 90\nDCGM_FI_DEV_GPU_TEMP{gpu="${gpu}"} ${gpu === 3 ? 91 : 60 + (gpu % 3)}\n`,
+    ).join("");
+    const { url } = await exporter(() => text);
+    await declare("dcgm", "scrape", { targets: [{ url, node: "n1" }], every: "1s" });
+    await expect
+      .poll(() => live.client.comparePeers(), { timeout: 60_000, interval: 500 })
+      .toMatchObject({
+        compared: 10,
+        items: [{ nodeId: "n1", accelerator: 3, metric: "temperatureC", unit: "°C", value: 91, median: 61 }],
+      });
+  }, 70_000);
+
   it("must answer with text of Prometheus, within its bounds", async () => {
     let answer = "<html>sign in</html>";
     const { url } = await exporter(() => answer);

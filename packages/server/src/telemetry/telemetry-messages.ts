@@ -1,5 +1,6 @@
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
+import type { PeerDeviation } from "@headroom/health";
 import type { NodeReadings } from "@headroom/protocol";
 import type { OtlpBody } from "../metric-sources/otlp-body.ts";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
@@ -21,6 +22,15 @@ export interface TelemetryThreadData {
   readonly rules: TelemetryRules;
   /** True: a missing file is logged. */
   readonly isExpected: boolean;
+}
+
+/** The largest deviations first. */
+export interface PeerComparison {
+  /** Nodes and accelerators with enough recent samples. */
+  readonly comparedCount: number;
+  readonly deviations: readonly PeerDeviation[];
+  /** Units of metrics. */
+  readonly units: Readonly<Record<string, string>>;
 }
 
 export type AttemptSample = readonly [attemptId: AttemptId, workloadId: string, sample: TelemetrySample];
@@ -53,6 +63,8 @@ export type TelemetryRequest =
   | { readonly kind: "newest"; readonly attemptIds: readonly AttemptId[] }
   /** Replaces the targets that are read. */
   | { readonly kind: "targets"; readonly plan: TargetPlan }
+  /** Compares nodes and accelerators with their sets: `sets` has the set of each node by id. */
+  | { readonly kind: "peers"; readonly sets: ReadonlyMap<string, string>; readonly nowMs: number }
   | { readonly kind: "targetStates" }
   | { readonly kind: "targetCounts" }
   /** The body of a remote write. */
@@ -70,6 +82,7 @@ export interface TelemetryAnswer {
   readonly page?: Page<AttemptMetrics>;
   readonly history?: readonly AcceleratorHistory[];
   readonly series?: SubjectSeries;
+  readonly peers?: PeerComparison;
   readonly newest?: readonly (readonly [AttemptId, NewestReport])[];
   readonly bytes: number;
   readonly targets?: readonly TargetState[];

@@ -1,15 +1,23 @@
 /** The thread that keeps the telemetry store. */
 import { parentPort, workerData } from "node:worker_threads";
+import { peerDeviations, type PeerMeans } from "@headroom/health";
+import { mappedUnits } from "@headroom/metrics";
+import { RecentMeans } from "./recent-means.ts";
 import { RemoteWriter } from "../metric-sources/remote-writer.ts";
 import { TargetSchedule } from "../metric-sources/target-schedule.ts";
 import { TelemetryDatabase } from "./telemetry-database.ts";
-import type { TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./telemetry-messages.ts";
+import type { PeerComparison, TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./telemetry-messages.ts";
+
+/** Deviations of one answer. */
+const DEVIATIONS_MAX = 200;
 
 const database = new TelemetryDatabase(workerData as TelemetryThreadData);
 let writer: RemoteWriter | null = null;
+const means = new RecentMeans();
 const schedule = new TargetSchedule({
   record: (samples) => {
     database.addSubjects(samples);
+    means.add(samples);
     writer?.addSubjects(samples);
   },
   recordPast: (samples) => database.addPast(samples),
@@ -24,6 +32,7 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       return {};
     case "addSubjects":
       database.addSubjects(request.samples);
+      means.add(request.samples);
       writer?.addSubjects(request.samples);
       return {};
     case "readings":
@@ -41,6 +50,8 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
     case "targets":
       schedule.set(request.plan);
       return {};
+    case "peers":
+      return { peers: comparePeers(request.sets, request.nowMs) };
     case "targetStates":
       return { targets: schedule.states, remoteWrite: writer?.state ?? null };
     case "targetCounts":
@@ -61,6 +72,24 @@ function answer(request: TelemetryRequest): Omit<TelemetryAnswer, "problems" | "
       database.close();
       return {};
   }
+}
+
+function comparePeers(sets: ReadonlyMap<string, string>, nowMs: number): PeerComparison {
+  means.trim(nowMs);
+  const subjects: PeerMeans[] = [];
+  for (const { subject, values } of means.fresh(nowMs)) {
+    const [kind = "", node = ""] = /^(accelerator|node):(.*?)(?:#\d+)?$/.exec(subject)?.slice(1) ?? [];
+    const set = sets.get(node);
+    if (set !== undefined) subjects.push({ subject, set: `${kind} ${set}`, values });
+  }
+  const deviations = peerDeviations(subjects).slice(0, DEVIATIONS_MAX);
+  const units = { ...schedule.units, ...mappedUnits };
+  const named = [...new Set(deviations.map(({ metric }) => metric))];
+  return {
+    comparedCount: subjects.length,
+    deviations,
+    units: Object.fromEntries(named.map((metric) => [metric, units[metric] ?? ""])),
+  };
 }
 
 parentPort?.on("message", (request: TelemetryRequest) => {

@@ -20,6 +20,7 @@ import type { MeasuredUntil } from "./accelerator-sampler.ts";
 import type {
   AttemptSample,
   MetricsRequest,
+  PeerComparison,
   ReadingsRequest,
   SeriesRequest,
   TelemetryAnswer,
@@ -45,6 +46,8 @@ const RESTARTS_MAX = 10;
 /** Heap of the thread in MiB. The largest body of OTLP takes less than 400. */
 const HEAP_MIB_MAX = 2_048;
 const NEWEST_AT_ONCE = 500;
+/** Time in ms for which a comparison of peers is the answer: means of an hour change little in it. */
+const PEERS_EVERY_MS = 2_000;
 /** Maximum number of remote writes that wait for the thread. Prometheus sends again what was refused for overload. */
 const WRITES_MAX = 64;
 
@@ -96,6 +99,7 @@ export class Telemetry implements TelemetrySink {
   onFollowed: (values: readonly FollowedValue[]) => void = () => undefined;
   #plan: TargetPlan | null = null;
   #exported: RemoteWriteTarget | null = null;
+  #peers: { readonly atMs: number; readonly answer: Promise<TelemetryAnswer | null> } | null = null;
 
   /** Replaces the targets of metric sources that the thread reads. */
   setTargets(plan: TargetPlan): void {
@@ -137,6 +141,18 @@ export class Telemetry implements TelemetrySink {
     const answer = await this.#call({ kind: "targetCounts" });
     if (answer?.targetCounts === undefined) throw restarting();
     return answer.targetCounts;
+  }
+
+  /** Compares nodes and accelerators with their sets, by node. Throws `overloaded` if the thread cannot be asked now. */
+  async comparePeers(sets: ReadonlyMap<string, string>): Promise<PeerComparison> {
+    const nowMs = this.#options.nowMs();
+    // Any number of readers cost one comparison.
+    if (this.#peers === null || Math.abs(nowMs - this.#peers.atMs) > PEERS_EVERY_MS)
+      this.#peers = { atMs: nowMs, answer: this.#call({ kind: "peers", sets, nowMs }) };
+    const answer = await this.#peers.answer;
+    if (answer?.peers !== undefined) return answer.peers;
+    this.#peers = null;
+    throw restarting();
   }
 
   /** Number of reports that were not stored because too many waited or the thread had ended. */

@@ -16,7 +16,10 @@ import { Moment } from "../../parts/time-text.tsx";
 import { DriftPanel } from "./drift-panel.tsx";
 import { HoursPanel } from "./hours-panel.tsx";
 import { NodeMap } from "./node-map.tsx";
+import { PeersPanel } from "./peers-panel.tsx";
 
+/** Periods in which nobody looked at nodes, the newest. */
+const UNWATCHED_SHOWN = 3;
 /** Sets with a map; the table has all of them. */
 const MAPS_SHOWN = 24;
 
@@ -37,6 +40,18 @@ export function HealthPage(): ReactElement {
           {error === null ? null : <StaleNotice error={error} />}
           <div className="flex max-w-6xl flex-col gap-4 px-4 pb-6 md:px-6">
             <IncidentPanel incidents={incidents ?? []} />
+            {data.unwatched.length === 0 ? null : (
+              <Panel title="Not watched">
+                <ul className="list-disc py-2 pr-4 pl-8">
+                  {data.unwatched.slice(0, UNWATCHED_SHOWN).map(({ executor, fromMs, untilMs, signals, unknown }) => (
+                    <li key={`${executor} ${fromMs}`} className="break-words">
+                      Nodes of {executor}, <Moment atMs={fromMs} /> to <Moment atMs={untilMs} />:{" "}
+                      {plural(signals, "signal")} ended. {unknown}
+                    </li>
+                  ))}
+                </ul>
+              </Panel>
+            )}
             {data.advice.length === 0 ? null : (
               <Panel title="Next steps">
                 <ul className="list-disc py-2 pr-4 pl-8">
@@ -48,6 +63,7 @@ export function HealthPage(): ReactElement {
             )}
             <DriftPanel />
             <SetTable sets={data.sets} />
+            <PeersPanel />
             <HoursPanel />
             {data.domains.length === 0 ? null : <DomainTable domains={data.domains} />}
           </div>

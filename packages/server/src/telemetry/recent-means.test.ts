@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { RecentMeans } from "./recent-means.ts";
+
+const EVERY_MS = 15_000;
+
+describe("recent means of readings", () => {
+  it("follow the values of about an hour, and the growth of counters", () => {
+    const means = new RecentMeans();
+    let nowMs = 0;
+    const read = (count: number, temperatureC: number, errorsEach: number, from: number): number => {
+      let pcieReplayCount = from;
+      for (let index = 0; index < count; index++) {
+        nowMs += EVERY_MS;
+        pcieReplayCount += errorsEach;
+        means.add([{ subject: "accelerator:n1#0", atMs: nowMs, values: { temperatureC, pcieReplayCount } }]);
+      }
+      return pcieReplayCount;
+    };
+    const now = () =>
+      [...means.fresh(nowMs)].map(({ values }) =>
+        Object.fromEntries([...values.keys()].map((name) => [name, values.get(name)])),
+      )[0];
+    read(7, 60, 0, 500);
+    expect(now()).toBeUndefined();
+    read(1, 60, 0, 500);
+    // A counter that stood at 500 before has not grown.
+    expect(now()).toEqual({ temperatureC: 60, pcieReplayCount: 0 });
+    const last = read(1_440, 80, 1, 500);
+    expect(now()?.["temperatureC"]).toBeCloseTo(80, 0);
+    expect(now()?.["pcieReplayCount"]).toBeCloseTo(240, -1);
+    // The counter begins again with the node.
+    read(1, 80, 1, 0);
+    expect(now()?.["pcieReplayCount"]).toBeGreaterThan(200);
+    expect(last).toBe(1_940);
+    nowMs += 700_000;
+    expect(now()).toBeUndefined();
+  });
+
+  it("are kept of nodes and accelerators, and forgotten when nothing comes", () => {
+    const means = new RecentMeans();
+    for (let atMs = 1; atMs < 100_000; atMs += 10_000)
+      means.add(["node:n1", "pool:h100", "endpoint:w1"].map((subject) => ({ subject, atMs, values: { load1: 1 } })));
+    expect([...means.fresh(100_000)].map(({ subject }) => subject)).toEqual(["node:n1"]);
+    means.trim(9_000_000);
+    expect([...means.fresh(100_000)]).toEqual([]);
+  });
+});

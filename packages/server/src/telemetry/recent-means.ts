@@ -1,0 +1,72 @@
+/**
+ * Means of the last hour or so of each value of nodes and accelerators, kept in memory for comparisons with peers: a mean with weights that fall
+ * by e in an hour. Counters are kept as their growth in an hour. After a start the means begin again.
+ */
+import type { SubjectSample } from "@headroom/views";
+
+const SPAN_MS = 3_600_000;
+/** Samples of a subject from which on its means count. */
+const SAMPLES_MIN = 8;
+/** Age in ms of the newest sample up to which a subject counts. */
+const FRESH_MS = 600_000;
+const SUBJECTS_MAX = 100_000;
+const NAMES_MAX = 96;
+const COMPARED = /^(?:accelerator|node):/;
+const COUNTER = /(?:Count|Violation|RemappedRows|LinkDowned|Kills|Failure)$/;
+
+/** Means by name, without a copy of them. */
+type MeanValues = Pick<ReadonlyMap<string, number>, "get" | "keys">;
+
+interface Means {
+  readonly values: Map<string, { mean: number; last: number; atMs: number }>;
+  samples: number;
+  newestMs: number;
+}
+
+export class RecentMeans {
+  readonly #subjects = new Map<string, Means>();
+
+  add(samples: readonly SubjectSample[]): void {
+    for (const { subject, atMs, values } of samples) {
+      if (!COMPARED.test(subject)) continue;
+      let own = this.#subjects.get(subject);
+      if (own === undefined) {
+        if (this.#subjects.size >= SUBJECTS_MAX) continue;
+        this.#subjects.set(subject, (own = { values: new Map(), samples: 0, newestMs: 0 }));
+      }
+      own.samples++;
+      own.newestMs = Math.max(own.newestMs, atMs);
+      for (const name in values) this.#addValue(own, name, { value: values[name] ?? Number.NaN, atMs });
+    }
+  }
+
+  /** Subjects with enough samples, the newest of which is recent. */
+  *fresh(nowMs: number): Generator<{ readonly subject: string; readonly values: MeanValues }> {
+    for (const [subject, { values, samples, newestMs }] of this.#subjects)
+      if (samples >= SAMPLES_MIN && nowMs - newestMs <= FRESH_MS)
+        yield { subject, values: { keys: () => values.keys(), get: (name) => values.get(name)?.mean } };
+  }
+
+  /** Forgets subjects without a sample for two spans. */
+  trim(nowMs: number): void {
+    for (const [subject, { newestMs }] of this.#subjects)
+      if (nowMs - newestMs > 2 * SPAN_MS) this.#subjects.delete(subject);
+  }
+
+  #addValue({ values }: Means, name: string, { value, atMs }: { readonly value: number; readonly atMs: number }): void {
+    if (!Number.isFinite(value)) return;
+    const known = values.get(name);
+    const isCounter = COUNTER.test(name);
+    if (known === undefined) {
+      if (values.size < NAMES_MAX) values.set(name, { mean: isCounter ? 0 : value, last: value, atMs });
+      return;
+    }
+    const passedMs = atMs - known.atMs;
+    if (passedMs <= 0) return;
+    // A counter that fell began again.
+    const figure = isCounter ? (Math.max(0, value - known.last) * SPAN_MS) / passedMs : value;
+    known.mean += (1 - Math.exp(-passedMs / SPAN_MS)) * (figure - known.mean);
+    known.last = value;
+    known.atMs = atMs;
+  }
+}
