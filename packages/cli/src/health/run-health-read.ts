@@ -48,7 +48,12 @@ export async function runHealthRead(
       else if (shown.length < SHOWN_MAX) shown.push(finding);
       const key = JSON.stringify([code, device]);
       if (options.report !== undefined && reported.size < REPORTED_MAX)
-        reported.set(key, { code, severity, detail: summary, ...(device === null ? {} : { device }) });
+        reported.set(key, {
+          code,
+          severity,
+          detail: adviceText(summary, action),
+          ...(device === null ? {} : { device }),
+        });
       counts[severity] += 1;
       count += 1;
     }
@@ -64,6 +69,10 @@ export async function runHealthRead(
   }
   return exitCode.ok;
 }
+
+/** The action that the vendor documents stands beside the fault in the incident. */
+const adviceText = (summary: string, action: Fault["action"]): string =>
+  action === "none" ? summary : `${summary}; advised: ${action.replaceAll("-", " ")}`;
 
 type Reported = Map<string, FaultReportInput["faults"][number]>;
 

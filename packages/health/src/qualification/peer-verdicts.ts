@@ -35,7 +35,7 @@ export function withVerdicts(measurements: readonly Measurement[]): readonly Qua
     const group = peers.get(JSON.stringify([each.source, each.test]));
     if (value === null || group === undefined || group.count < PEERS_MIN)
       return { ...each, verdict: "unknown" as const };
-    return { ...each, verdict: isWorse(each.test, value, group) ? "fail" : "pass", peer_median: group.median };
+    return { ...each, verdict: isWorse(each, value, group) ? "fail" : "pass", peer_median: group.median };
   });
 }
 
@@ -54,17 +54,19 @@ function peersOf(group: readonly Measurement[]): Peers {
   return { count: values.length, median, mad: medianOf(values.map((value) => Math.abs(value - median))) };
 }
 
-function isWorse(test: string, value: number, { median, mad }: Peers): boolean {
-  const direction = betterDirection(test);
+function isWorse(of: Pick<Measurement, "test" | "unit">, value: number, { median, mad }: Peers): boolean {
+  const direction = betterDirection(of);
   const tolerance = direction === "lower" ? TIME_TOLERANCE : TOLERANCE;
   const allowed = Math.max(DEVIATIONS_MAX * MAD_TO_SIGMA * mad, tolerance * Math.abs(median));
   if (direction === "higher") return median - value > allowed;
   return direction === "lower" ? value - median > allowed : Math.abs(value - median) > allowed;
 }
 
-/** Whether more or less of a figure is better, by the name of its test; `both`: not known, so any difference counts. */
-function betterDirection(test: string): "higher" | "lower" | "both" {
+/** Whether more or less of a figure is better, by the name of its test, or its unit; `both`: not known, so any difference counts. */
+function betterDirection({ test, unit }: Pick<Measurement, "test" | "unit">): "higher" | "lower" | "both" {
   const name = test.toLowerCase();
   if (/(?:_perf\b|busbw|algbw|_bw|bandwidth|flops|throughput|iops|gb\/s)/.test(name)) return "higher";
-  return /(?:time|latency|_lat|overhead|error|wait)/.test(name) ? "lower" : "both";
+  if (/(?:time|latency|_lat|overhead|error|wait)/.test(name)) return "lower";
+  if (/^(?:[kMGT]i?B\/s|[kMGTP]?B?it\/s|[kMGTP]?bps|[MGTP]?FLOPS?(?:\/s)?)$/i.test(unit ?? "")) return "higher";
+  return /^(?:s|ms|us|µs|ns)$/.test(unit ?? "") ? "lower" : "both";
 }

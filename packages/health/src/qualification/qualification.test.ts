@@ -172,13 +172,13 @@ describe("nodes and verdicts", () => {
     expect(nodeOfPath(path)).toBe(node);
   });
 
-  const rows = (values: readonly number[], test: string): ReturnType<typeof withVerdicts> =>
+  const rows = (values: readonly number[], test: string, unit: string | null = null): ReturnType<typeof withVerdicts> =>
     withVerdicts(
       values.map((value, index) => ({
         node: `n${index}`,
         test,
         value,
-        unit: null,
+        unit,
         verdict: null,
         source: "superbench",
       })),
@@ -189,6 +189,15 @@ describe("nodes and verdicts", () => {
     expect(bandwidth.map(({ verdict }) => verdict)).toEqual(["pass", "pass", "pass", "pass", "fail", "pass"]);
     const time = rows([5, 5.1, 4.9, 5, 6.2, 3], "kernel-launch/event_time");
     expect(time.map(({ verdict }) => verdict)).toEqual(["pass", "pass", "pass", "pass", "fail", "pass"]);
+  });
+
+  it("knows by the unit which figures are better, where the name does not say", () => {
+    const verdicts = (unit: string | null) =>
+      rows([1_100, 1_130, 1_110, 1_120, 800, 1_600], "disk", unit).map(({ verdict }) => verdict === "fail");
+    expect(verdicts("MB/s")).toEqual([false, false, false, false, true, false]);
+    expect(verdicts("GFLOP/s")).toEqual(verdicts("MB/s"));
+    expect(verdicts("ms")).toEqual([false, false, false, false, false, true]);
+    expect(verdicts("points")).toEqual([false, false, false, false, true, true]);
   });
 
   it("passes equal nodes and noise, and does not judge few nodes", () => {
