@@ -290,12 +290,17 @@ describe("signals of nodes", () => {
       bench.isOverloaded = false;
       await bench.looks(2);
       expect([bench.reported, bench.memory.unwatched.length]).toEqual([["k8s-not-ready"], 1]);
-      bench.nowMs += 600_000;
-      bench.past = async () => {
+      bench.nowMs += 30 * 86_400_000;
+      const periods: UnwatchedPeriod[] = [];
+      bench.past = async (period) => {
+        periods.push(period);
         throw new Error("slurmctld is away");
       };
       await bench.looks(1);
-      expect(bench.memory.unwatched[0]?.unknown).toContain("slurmctld is away");
+      expect(bench.memory.unwatched[0]?.unknown).toMatch(
+        /slurmctld is away\. Only the newest seven days were asked for\.$/,
+      );
+      expect(periods.map(({ fromMs, untilMs }) => untilMs - fromMs)).toEqual([7 * 86_400_000]);
     });
 
     it("are not asked for if what was stored cannot be read", async () => {

@@ -32,6 +32,8 @@ const OWN_CODE = /^(?:slurmd?|k8s)-/;
 const WITHDRAWN_CODE = /^(?:slurm-drain|slurm-rebooted|k8s-cordoned|k8s-taint-.*)$/;
 /** Time in ms without a complete answer of an executor from which on it is asked what ended meanwhile. */
 const UNWATCHED_MS = 30_000;
+/** Length in ms of the part of such a period that is asked for: accounting can have years. */
+const PAST_MS_MAX = 7 * 86_400_000;
 /** Nodes whose past signals are reported after such a period. */
 const PAST_NODES_MAX = 2_000;
 
@@ -158,7 +160,8 @@ export class NodeSignalService {
     const { memory, nowMs, driver, log } = this.#parts;
     const [fromMs, untilMs] = [memory.answeredAtMs.get(id), nowMs()];
     if (fromMs !== undefined && untilMs - fromMs > UNWATCHED_MS) {
-      const past = await pastOf(executor, { fromMs, untilMs });
+      const askedFromMs = Math.max(fromMs, untilMs - PAST_MS_MAX);
+      const past = await pastOf(executor, { fromMs: askedFromMs, untilMs });
       const own = past.signals.filter(
         ({ nodeId, code }) => fleet.nodes.has(nodeId) && this.#known.get(nodeId)?.has(code) !== true,
       );
@@ -173,7 +176,11 @@ export class NodeSignalService {
       }
       this.#reportedPast.clear();
       const left = byNode.length - PAST_NODES_MAX;
-      const unknown = left > 0 ? `${past.unknown} Signals of ${left} more nodes were left out.` : past.unknown;
+      const unknown = [
+        past.unknown,
+        ...(askedFromMs > fromMs ? ["Only the newest seven days were asked for."] : []),
+        ...(left > 0 ? [`Signals of ${left} more nodes were left out.`] : []),
+      ].join(" ");
       memory.addUnwatched({ executor: id, fromMs, untilMs, signals: own.length, unknown });
       log.warn(
         `Nobody looked at the nodes of ${id} from ${timeText(fromMs)} to ${timeText(untilMs)}: ${own.length} signals ended meanwhile. ${unknown}`,
@@ -316,6 +323,6 @@ async function pastOf(executor: SignallingExecutor, period: UnwatchedPeriod): Pr
     const past = await executor.pastNodeSignals?.(period);
     return past ?? { signals: [], unknown: "This executor keeps no past signals." };
   } catch (error) {
-    return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}` };
+    return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}.` };
   }
 }

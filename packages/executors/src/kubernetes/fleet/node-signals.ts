@@ -76,9 +76,10 @@ function isBad({ type, status }: Condition): boolean {
 
 function signalsOf({ spec, status }: KubernetesNode): readonly Omit<NodeSignal, "nodeId">[] {
   const signals = (status?.conditions ?? []).filter(isBad).map((condition): Omit<NodeSignal, "nodeId"> => {
-    const { type, status: value, reason, message } = condition;
+    const { type, status: value, reason, message, lastTransitionTime: sinceText } = condition;
+    const since = sinceText === undefined ? null : `since ${sinceText}`;
     const { code, severity, action } = ruleOf(type);
-    return { code, severity, detail: `${clusterText(`${type}=${value}`, reason, message)}; ${action}` };
+    return { code, severity, detail: `${clusterText(`${type}=${value}`, since, reason, message)}; ${action}` };
   });
   if (spec?.unschedulable === true)
     signals.push({ code: "k8s-cordoned", severity: "info", detail: "the node is cordoned; kubectl uncordon ends it" });
