@@ -4,6 +4,7 @@ import { controlPlaneKilled } from "./control-plane-killed.ts";
 import { failedAndRerun } from "./failed-and-rerun.ts";
 import { lostLeaf } from "./lost-leaf.ts";
 import { preemption } from "./preemption.ts";
+import { retrained } from "./retrained.ts";
 import { size } from "./size.ts";
 import { slurmCluster, whyNoSlurmChapter } from "./slurm-cluster.ts";
 import { start } from "./start.ts";
@@ -19,5 +20,6 @@ export const chapters: readonly Chapter[] = [
   trained,
   whatIf,
   lostLeaf,
+  retrained,
   ...(whyNoSlurmChapter() === null ? [slurmCluster] : []),
 ];
