@@ -26,7 +26,8 @@ if (missing !== null) process.stderr.write(`*** torchrun on Slurm was not tested
 
 const PORT = 25_700 + (process.pid % 100);
 const STEPS = 400;
-const KILLS = 100;
+/** A prime: every kill has its turn, though this file runs only with each sixth commit (tools/testing/rotating.ts). */
+const KILLS = 101;
 /** Steps of a job that loses its control plane or `slurmctld`, and the time in ms in which that happens: before, in or after its training. */
 const SHORT_STEPS = 60;
 const KILL_WITHIN_MS = 12_000;
@@ -83,7 +84,8 @@ describe.skipIf(missing !== null || !isTurnOf("torchrun on Slurm"))(
       await expect.poll(progress, { timeout: 90_000, interval: 500 }).toMatch(/kind\W+checkpoint/);
       const [, lost = ""] = await plane.nodesOf(id);
       const node = lost.slice("lab-".length);
-      await cluster.crashNode(node, `HEADROOM_PROGRESS_FILE=${root}/shared/work/w1.1,1/progress.jsonl`);
+      const attempt = `${id}.${await plane.attemptCountOf(id)}`;
+      await cluster.crashNode(node, `HEADROOM_PROGRESS_FILE=${root}/shared/work/${attempt},1/progress.jsonl`);
       expect(await plane.ended(id, 180_000), await plane.describe(id)).toBe("succeeded");
       expect(await plane.nodesOf(id)).not.toContain(lost);
       const starts = [...(await plane.logs(id)).matchAll(/starts after step (\d+)/g)].map(([, step]) => Number(step));

@@ -50,8 +50,9 @@ export class SimulatedCluster {
 
   perform(effect: Effect): void {
     const record = this.records.get(effect.attemptId);
-    if (effect.kind === "launchGang" && record !== undefined) return;
-    if (effect.kind === "launchGang")
+    // The simulator itself answers a repeated launch of an attempt that has not ended.
+    if (effect.kind === "launchGang" && record !== undefined && isOver(record)) return;
+    if (effect.kind === "launchGang" && record === undefined)
       this.records.set(effect.attemptId, { launch: effect, phase: { kind: "launching" }, hasRun: false });
     if (effect.kind === "stopGang" && record === undefined) return this.#lose(effect.attemptId);
     this.#simulated.perform([effect], this.#nowMs());
@@ -98,6 +99,8 @@ export class SimulatedCluster {
     return Math.floor(performance.now() - this.#beganMs);
   }
 }
+
+const isOver = ({ phase }: SimulatedRecord): boolean => phase.kind === "ended" || phase.kind === "lost";
 
 class SimulatedInstance implements Executor {
   readonly id = "simulated";

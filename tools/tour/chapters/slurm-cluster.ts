@@ -106,7 +106,8 @@ async function loseNode(
 ): Promise<void> {
   stage.note("n2 loses its power");
   const rank = nodesOf(gang).indexOf("lab-n2");
-  await cluster.crashNode("n2", `HEADROOM_PROGRESS_FILE=${directory}/work/${gang.id}.1,${rank}/progress.jsonl`);
+  const attempt = `${gang.id}.${gang.attempts.length}`;
+  await cluster.crashNode("n2", `HEADROOM_PROGRESS_FILE=${directory}/work/${attempt},${rank}/progress.jsonl`);
   const isOrdered = async (): Promise<true | null> =>
     (await stage.json<{ items: unknown[] }>("order", "list")).items.length > 0 ? true : null;
   await stage.until("a node is ordered", isOrdered, LIMIT_MS);

@@ -168,6 +168,10 @@ export class ControlPlaneProcess {
     return this.#until(`${id} is ${phase}`, async () => (await this.phaseOf(id)) === phase);
   }
 
+  async attemptCountOf(id: string): Promise<number> {
+    return ((await (await this.#get(`/v1/workloads/${id}`)).json()) as WorkloadAnswer).attempts.length;
+  }
+
   /** Nodes on which the newest attempt of a workload runs. */
   async nodesOf(id: string): Promise<readonly string[]> {
     const answer = (await (await this.#get(`/v1/workloads/${id}`)).json()) as WorkloadAnswer;

@@ -227,8 +227,9 @@ class ByteKills {
   async #quietWorkers(): Promise<void> {
     const file = path.join(this.#home, "worker.pid");
     for (let same = 0, before = ""; same < QUIET_LOOKS;) {
-      this.#killWorker();
       const pid = existsSync(file) ? readFileSync(file, "utf8") : "";
+      // A worker is killed once: its number may soon belong to another process.
+      if (pid !== before) this.#killWorker();
       same = pid === before ? same + 1 : 0;
       before = pid;
       await sleep(100);
