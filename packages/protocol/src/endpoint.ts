@@ -139,7 +139,9 @@ const scalingMetric = z
 const typeFigures = z
   .object({
     type: z.string(),
-    microUsdPerHour: amount.meta({ description: "Lowest price of one accelerator in its pools." }),
+    microUsdPerHour: amount.meta({
+      description: "Lowest declared price of one accelerator in its pools; 0: none has a price.",
+    }),
     times: replicaTimes.nullable().meta({ description: "null: neither measured nor predicted." }),
     isPredicted: z.boolean().meta({ description: "True: its datasheet beside that of a measured type." }),
     isFailing: z.boolean().meta({ description: "Whether its last replicas failed before it served requests." }),

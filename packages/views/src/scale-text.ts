@@ -92,7 +92,8 @@ function choiceText(types: readonly TypeFigures[]): string {
         : covers === false
           ? ", too little for the load"
           : "";
-    return `${type} (${amount(Math.round(microUsdPerHour / 1000))} USD an hour, ${speed}${lack})`;
+    const price = microUsdPerHour === 0 ? "no price" : `${amount(Math.round(microUsdPerHour / 1000))} USD an hour`;
+    return `${type} (${price}, ${speed}${lack})`;
   });
   return `New replicas take ${texts.join(", then ")}.`;
 }

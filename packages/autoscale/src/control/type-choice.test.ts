@@ -71,6 +71,14 @@ describe("the choice of accelerator types", () => {
     expect(types).toEqual(["A100-SXM-80GB", "X1", "L4"]);
   });
 
+  it("keeps the listed order within a rank if a type has no price", () => {
+    const unpriced = { ...a100, microUsdPerHour: 0 };
+    const typesOf = (replicas: number): readonly string[] | undefined =>
+      both.order([l4, unpriced], needed(replicas))?.map(({ type }) => type);
+    expect(typesOf(0.1)).toEqual(["L4", a100.type]);
+    expect(typesOf(0.9)).toEqual([a100.type, "L4"]);
+  });
+
   it("finds the times of a family, and its failures, by the types of its pools", () => {
     const family = { type: "L4-family", poolTypes: ["L4"], microUsdPerHour: 700_000 };
     const types = both.order([a100, family], needed(0.1)) ?? [];
@@ -146,6 +154,11 @@ describe("offers of types", () => {
     ({ acceleratorType, priceMicroUsdPerHour, ...(family === undefined ? {} : { acceleratorFamily: family }) }) as Pool;
   const spec = (...acceleratorTypes: readonly string[]): WorkloadSpec =>
     ({ acceleratorTypes, gang: {} }) as WorkloadSpec;
+
+  it("have the lowest price that their pools declare", () => {
+    const pools = [pool("L4", 700), pool("L4", 0), pool("T4", 0)];
+    expect(typeOffers(spec("L4", "T4"), pools).map(({ microUsdPerHour }) => microUsdPerHour)).toEqual([700, 0]);
+  });
 
   it("have the lowest price of their pools, and only types that pools have", () => {
     const pools = [pool("L4", 700), pool("L4", 500), pool("H100-SXM-80GB", 7_000, "H100"), pool("T4", 1)];

@@ -8,7 +8,7 @@ import type { Pool, ScaleTargets, WorkloadSpec } from "@headroom/model";
 import { findAccelerator } from "@headroom/perf";
 import type { ReplicaTimes, TypeFigures } from "@headroom/protocol";
 
-/** An accepted accelerator type, or a family of them, with the lowest price of one accelerator in its pools. */
+/** An accepted accelerator type, or a family of them, with the lowest declared price of one accelerator in its pools; 0: none has a price. */
 export interface TypeOffer {
   readonly type: string;
   /** The types of these pools: several for a family. */
@@ -23,7 +23,8 @@ export function typeOffers(spec: WorkloadSpec, pools: Iterable<Pool>): readonly 
   const all = [...pools];
   const offers = accepted.flatMap((type) => {
     const own = all.filter((pool) => pool.acceleratorType === type || pool.acceleratorFamily === type);
-    const microUsdPerHour = Math.min(...own.map(({ priceMicroUsdPerHour }) => priceMicroUsdPerHour));
+    const prices = own.map(({ priceMicroUsdPerHour }) => priceMicroUsdPerHour).filter((price) => price > 0);
+    const microUsdPerHour = prices.length === 0 ? 0 : Math.min(...prices);
     const poolTypes = [...new Set(own.map(({ acceleratorType }) => acceleratorType))];
     return own.length === 0 ? [] : [{ type, poolTypes, microUsdPerHour }];
   });
@@ -89,7 +90,9 @@ export class TypeChoice {
             : lack.added / times.workMs >= lack.replicas * meanSpeed * (1 - 1e-9),
       };
     });
-    return figures.toSorted((a, b) => rankOf(a) - rankOf(b) || costOf(a) - costOf(b));
+    // A type without a price is not free: beside one, prices say nothing.
+    const isPriced = offers.every(({ microUsdPerHour }) => microUsdPerHour > 0);
+    return figures.toSorted((a, b) => rankOf(a) - rankOf(b) || (isPriced ? costOf(a) - costOf(b) : 0));
   }
 
   /** Times by the ratios of the datasheets: prompts by arithmetic, output tokens by the bandwidth of the memory. */
