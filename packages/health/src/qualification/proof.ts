@@ -27,7 +27,7 @@ const MEASUREMENTS_MAX = 2_000;
 
 export function proofOf({ node, texts, required, peers }: SuiteResult): Proof {
   const runs = texts.map((text) => readRun(node, text));
-  const measurements = withMedians(runs.flatMap((run) => run.measurements));
+  const measurements = withMedians(runs.map((run) => run.measurements));
   const nothing = (detail: string): Proof => ({ isPassed: false, detail, measurements });
   const problem = runs.length === 0 ? "the suite printed nothing" : runs.find((run) => run.problem !== null)?.problem;
   if (typeof problem === "string") return nothing(problem);
@@ -64,15 +64,24 @@ function readRun(node: string, text: string): SuiteRun {
   return found(isCutText(measurements, text) ? "the output of nccl-tests ends before its summary" : null);
 }
 
-/** One row for the figures of each test that are only measured, with their median. Verdicts that the suite states stay. */
-function withMedians(measurements: readonly Measurement[]): readonly Measurement[] {
+/**
+ * The runs as one: figures of a test that are only measured become their median. A run can have several figures of a test, one for each
+ * accelerator in any order. Those stay several rows: the lowest of each run are joined, and so on, so that none hides a slow device.
+ * Verdicts that the suite states stay.
+ */
+function withMedians(runs: readonly (readonly Measurement[])[]): readonly Measurement[] {
   const rows = new Map<string, Measurement[]>();
-  for (const [index, each] of measurements.entries()) {
-    const isFigure = each.verdict === null && each.value !== null;
-    const key = isFigure ? JSON.stringify([each.source, each.test]) : String(index);
-    const known = rows.get(key);
-    if (known === undefined) rows.set(key, [each]);
-    else known.push(each);
+  for (const [run, measurements] of runs.entries()) {
+    const byTest = Map.groupBy(measurements, ({ source, test, verdict, value }, index) =>
+      JSON.stringify(verdict === null && value !== null ? [source, test] : [run, index]),
+    );
+    for (const [test, figures] of byTest)
+      for (const [rank, each] of figures.toSorted((left, right) => (left.value ?? 0) - (right.value ?? 0)).entries()) {
+        const key = `${rank} ${test}`;
+        const known = rows.get(key);
+        if (known === undefined) rows.set(key, [each]);
+        else known.push(each);
+      }
   }
   return [...rows.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];
