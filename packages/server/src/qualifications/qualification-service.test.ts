@@ -156,6 +156,15 @@ describe("qualification of nodes", () => {
     expect(late.calls().length).toBeLessThan(3);
   });
 
+  it("judges the runs that ended if a further one does not end in the rest of the limit", async () => {
+    const hanging = `if (calls === 2) await new Promise((done) => setTimeout(done, 600_000)); ${passing}`;
+    const bench = new Bench(hanging, { limitMs: 6_000 }, 3);
+    bench.join("n1");
+    await bench.until(() => bench.calls().length > 0 && bench.node("n1")?.qualification?.phase !== "running");
+    expect([bench.node("n1")?.qualification, bench.calls().length]).toEqual([undefined, 2]);
+    expect(bench.service.resultOf("n1")).toMatchObject({ isPassed: true, measurements: [{ test: "t", value: 1 }] });
+  });
+
   it("runs the suite once on each node, as many at a time as the rule allows", async () => {
     const bench = new Bench(passing);
     bench.join("n1", "n2");

@@ -20,7 +20,14 @@ const MARGIN = 1.25;
 /** Ends the command that runs; `null`: none does. */
 let stop: ((why: string) => void) | null = null;
 let isStopped = false;
+/** Signals that this process has sent to its group, and so to itself. */
+let ownSignals = 0;
+const lateText = (limitMs: number): string => `the suite did not end within ${limitMs} ms`;
 process.on("SIGTERM", () => {
+  if (ownSignals > 0) {
+    ownSignals--;
+    return;
+  }
   isStopped = true;
   stop?.("the suite was stopped");
 });
@@ -34,7 +41,7 @@ if (claimRun(folder)) {
   process.kill(-process.pid, "SIGKILL");
 }
 
-/** The first run that fails ends the suite. */
+/** The first run that fails ends the suite. A further run that does not end in the rest of the limit says nothing. */
 async function runRepeated({ repeat = 1, ...once }: RunRequest): Promise<RunResult> {
   const begin = performance.now();
   const elapsedMs = (): number => Math.max(0, Math.round(performance.now() - begin));
@@ -45,7 +52,9 @@ async function runRepeated({ repeat = 1, ...once }: RunRequest): Promise<RunResu
   while (last.problem === null && last.code === 0 && further.length + 1 < repeat && !isStopped) {
     const limitMs = once.limitMs - elapsedMs();
     if (limitMs < MARGIN * longestMs) break;
-    last = await run({ ...once, limitMs });
+    const next = await run({ ...once, limitMs });
+    if (next.problem === lateText(limitMs)) break;
+    last = next;
     longestMs = Math.max(longestMs, last.durationMs);
     further.push(last.stdout);
   }
@@ -66,7 +75,8 @@ function run({ words, env, limitMs }: RunRequest): Promise<RunResult> {
     const end = (why: string): void => {
       if (problem !== null) return;
       problem = why;
-      // The whole group, because a shell passes nothing on. This process ignores the signal: `problem` is set.
+      // The whole group, because a shell passes nothing on.
+      ownSignals++;
       process.kill(-process.pid, "SIGTERM");
       killer = setTimeout(() => {
         child.kill("SIGKILL");
@@ -75,7 +85,7 @@ function run({ words, env, limitMs }: RunRequest): Promise<RunResult> {
         child.stderr.destroy();
       }, GRACE_MS);
     };
-    const limit = setTimeout(() => end(`the suite did not end within ${limitMs} ms`), limitMs);
+    const limit = setTimeout(() => end(lateText(limitMs)), limitMs);
     stop = end;
     child.stdout.on("data", (piece: Buffer) => {
       size += piece.length;
