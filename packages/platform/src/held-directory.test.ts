@@ -61,3 +61,9 @@ it("removes trees that are closed and have links, and nothing beside them", asyn
   expect(existsSync(tree)).toBe(false);
   expect(existsSync(path.join(root, "private", "token"))).toBe(true);
 });
+
+it("has no path once it is closed", async () => {
+  await held.close();
+  expect(() => held.at("token")).toThrow(/is closed/);
+  await expect(held.names()).rejects.toThrow(/is closed/);
+});

@@ -58,9 +58,14 @@ export class HeldDirectory {
     return folder;
   }
 
-  /** For calls of the file system in this process. */
+  /** For calls of the file system in this process. Throws once the directory is closed: another file may have its number then. */
   get path(): string {
-    return `/proc/self/fd/${this.#descriptor}`;
+    return `/proc/self/fd/${this.#openDescriptor}`;
+  }
+
+  get #openDescriptor(): number {
+    if (this.#isClosed) throw new Error("The held directory is closed.");
+    return this.#descriptor;
   }
 
   at(name: string): string {
@@ -100,16 +105,16 @@ export class HeldDirectory {
     await writeFile(this.at(name), text, { flag: OVERWRITE, mode: 0o600, flush });
   }
 
-  names(): Promise<readonly string[]> {
+  async names(): Promise<readonly string[]> {
     return readdir(this.path);
   }
 
-  chmod(mode: number): Promise<void> {
-    return promisify(fchmod)(this.#descriptor, mode);
+  async chmod(mode: number): Promise<void> {
+    return promisify(fchmod)(this.#openDescriptor, mode);
   }
 
-  touch(at: Date): Promise<void> {
-    return promisify(futimes)(this.#descriptor, at, at);
+  async touch(at: Date): Promise<void> {
+    return promisify(futimes)(this.#openDescriptor, at, at);
   }
 
   /** Removes a file, a link, or a directory with all that is in it, also one that is read-only. A name that does not exist is none. */

@@ -77,6 +77,8 @@ export async function readDrafts({ drafts }: CacheFolders): Promise<ReadonlyMap<
   return kept;
 }
 
+export const draftBytes = async ({ drafts }: CacheFolders, key: string): Promise<number> => bytesOnDisk(drafts.at(key));
+
 /** Whether the held folders are those at the paths: nobody has removed them or put others in their places. */
 export async function areThere({ entries, drafts, leases }: CacheFolders, dir: string): Promise<boolean> {
   const folders = Object.entries({ entries, drafts, leases });

@@ -15,7 +15,6 @@ import type { FairTurns } from "../transfers/fair-turns.ts";
 import { findContent } from "../transfers/found-content.ts";
 import type { ContentPlace, FoundContent } from "../transfers/found-content.ts";
 import {
-  bytesOnDisk,
   checkDigest,
   contentOf,
   forgetRecord,
@@ -29,6 +28,7 @@ import type { EntryRecord } from "./cache-entry.ts";
 import {
   areThere,
   closeFolders,
+  draftBytes,
   holdFolders,
   inEntry,
   KEY,
@@ -170,9 +170,12 @@ export class NodeCache {
 
   /** A folder that cannot be opened may be mounted later, and one that was removed is made again. */
   async #open(): Promise<void> {
+    // Folders that are being read are not closed.
+    await this.#opened;
     const folders = this.#folders;
     const isGone = folders !== null && this.#flights.size === 0 && !(await areThere(folders, this.#options.dir));
-    if (isGone && this.#folders === folders) {
+    // A transfer that began during the look uses the folders until it ends.
+    if (isGone && this.#folders === folders && this.#flights.size === 0) {
       this.#opened = null;
       this.#items.clear();
       await this.#letGo();
@@ -242,7 +245,7 @@ export class NodeCache {
       const onTransferred = this.#flights.reporterOf(key) ?? wanted.onTransferred;
       if (bytes > 0) onTransferred?.({ bytes, tookMs, isFailed, isResumed: sent.isResumed });
       await (draft as HeldDirectory | null)?.close();
-      const left = await bytesOnDisk(folders.drafts.at(key)).catch(() => 0);
+      const left = await draftBytes(folders, key).catch(() => 0);
       this.#reserved.delete(key);
       if (left > 0) this.#left.set(key, left);
     }
