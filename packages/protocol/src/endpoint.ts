@@ -144,7 +144,9 @@ const typeFigures = z
     }),
     times: replicaTimes.nullable().meta({ description: "null: neither measured nor predicted." }),
     isPredicted: z.boolean().meta({ description: "True: its datasheet beside that of a measured type." }),
-    isFailing: z.boolean().meta({ description: "Whether its last replicas failed before it served requests." }),
+    isFailing: z
+      .boolean()
+      .meta({ description: "Whether it is turned away for a replica that failed before it was ready." }),
     isFast: z.boolean().nullable().meta({ description: "Whether a request alone is within the targets of latency." }),
     covers: z
       .boolean()

@@ -2,10 +2,11 @@
  * Scaling of one endpoint by its targets: the rule of `targets/` with the endpoint's own starts, between readings and the
  * command that a decision becomes. Pure: the server calls it with its clock, the demo with simulated time.
  */
-import { isBudgetSpent, replicaBounds, typeOrder } from "@headroom/model";
+import { isBudgetSpent, replicaBounds, revisionNumberOf, typeOrder } from "@headroom/model";
 import type {
   Attempt,
   AttemptId,
+  EndedAttempt,
   LoadGround,
   Pool,
   ScaleMetric,
@@ -20,6 +21,7 @@ import { TargetScaler, type Need } from "../targets/target-scaler.ts";
 import type { MetricTarget, Targets } from "../targets/targets.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { LoadReports, TotalLoad } from "./load-reports.ts";
+import { StartFailures } from "./start-failures.ts";
 import { TypeChoice, typeOffers, type TypeOffer } from "./type-choice.ts";
 
 /** An endpoint that follows traffic, as far as a decision reads it. */
@@ -37,8 +39,10 @@ export interface ScaledEndpoint {
   readonly offers: readonly TypeOffer[];
   /** The accepted types in the order in which replicas take them now. */
   readonly types: readonly string[];
-  /** Types of its last replicas that failed. */
-  readonly failed: readonly string[];
+  /** Its last replicas that ended. */
+  readonly ended: readonly EndedAttempt[];
+  readonly revision: number;
+  readonly isRollingOut: boolean;
 }
 
 /** The body of the command `scaleEndpoint`. */
@@ -85,9 +89,9 @@ export function scaledEndpoint(
     priority,
     offers: typeOffers(spec, pools),
     types: typeOrder(workload),
-    failed: workload.endedAttempts
-      .filter(({ outcome }) => outcome === "failed")
-      .map(({ acceleratorType }) => acceleratorType),
+    ended: workload.endedAttempts,
+    revision: revisionNumberOf(workload),
+    isRollingOut: workload.rollout !== undefined,
   };
 }
 
@@ -112,6 +116,7 @@ export class ScalingControl {
   readonly #scaler = new TargetScaler();
   readonly #coldStarts = new ColdStarts();
   readonly #choice = new TypeChoice();
+  readonly #failures = new StartFailures();
   /** The last choice of types. */
   #types: readonly TypeFigures[] | null = null;
 
@@ -147,6 +152,7 @@ export class ScalingControl {
   ): ScalingStep {
     const { id, scale, targets, bounds, active, isSpent = false } = endpoint;
     this.#coldStarts.learn(active);
+    this.#failures.learn(endpoint);
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
     const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);
@@ -168,7 +174,8 @@ export class ScalingControl {
     const { need, kept, replicas } = decision;
     const ground = need === null ? null : groundOf(need);
     const stopFirst = replicas < scale.replicas ? stopFirstOf(id, serving, reports) : [];
-    const types = this.#typesFor(endpoint, { reports, serving }, { replicas, need });
+    const failed = this.#failures.typesAt(nowMs);
+    const types = this.#typesFor({ ...endpoint, failed }, { reports, serving }, { replicas, need });
     return {
       ground,
       rule: need?.learnt?.reason ?? null,
@@ -190,7 +197,7 @@ export class ScalingControl {
 
   /** Chooses the order of accelerator types where replicas are added; empty: it stays. */
   #typesFor(
-    { id, scale, targets, active, offers, types, failed }: ScaledEndpoint,
+    { id, scale, targets, active, offers, types, failed }: ScaledEndpoint & { readonly failed: readonly string[] },
     { reports, serving }: { readonly reports: LoadReports; readonly serving: readonly Attempt[] },
     { replicas, need }: { readonly replicas: number; readonly need: Need | null },
   ): Pick<ScaleCommand, "acceleratorTypes"> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Pool, ScaleTargets, WorkloadSpec } from "@headroom/model";
+import type { EndedAttempt, Pool, ScaleTargets, WorkloadSpec } from "@headroom/model";
 import type { LoadReport, ReplicaTimes } from "@headroom/protocol";
 import { LoadReports } from "./load-reports.ts";
 import { ScalingControl, type ScaleCommand, type ScaledEndpoint } from "./scaling-control.ts";
@@ -110,7 +110,11 @@ describe("a type whose replicas failed", () => {
 
 describe("the control of an endpoint", () => {
   /** The command for so many requests in progress, with a target of ten for each replica. */
-  function commandFor(running: number, changes: Partial<ScaledEndpoint>): ScaleCommand | null {
+  function commandFor(
+    running: number,
+    changes: Partial<ScaledEndpoint>,
+    failed: readonly Partial<EndedAttempt>[] = [],
+  ): ScaleCommand | null {
     const reports = new LoadReports();
     const replicas = [{ address: "h:1", requests: running, times: fast }];
     for (let agoMs = 60_000; agoMs >= 0; agoMs -= 5_000)
@@ -124,10 +128,15 @@ describe("the control of an endpoint", () => {
       active: [{ ...ready, acceleratorType: a100.type }],
       offers: [a100, l4],
       types: [a100.type, "L4"],
-      failed: [],
+      ended: [],
+      revision: 1,
+      isRollingOut: false,
       ...changes,
     } as unknown as ScaledEndpoint;
-    return new ScalingControl().decide(endpoint, { reports }, NOW_MS).command;
+    const control = new ScalingControl();
+    control.decide(endpoint, { reports }, NOW_MS - 2_000);
+    const ended = failed as readonly EndedAttempt[];
+    return control.decide({ ...endpoint, ended }, { reports }, NOW_MS).command;
   }
 
   it("orders the types where replicas are added, by the load that is missing", () => {
@@ -140,12 +149,10 @@ describe("the control of an endpoint", () => {
   it("takes a replica that waits for a further try off the type that failed", () => {
     const waiting = { types: ["L4", a100.type] };
     expect(commandFor(39, waiting)).toBeNull();
-    const failed = ["L4"];
-    expect(commandFor(39, { ...waiting, failed })).toMatchObject({
-      from: 4,
-      replicas: 4,
-      acceleratorTypes: [a100.type, "L4"],
-    });
+    const failed = { id: "a0" as EndedAttempt["id"], acceleratorType: "L4", outcome: "failed" } as const;
+    const moved = { from: 4, replicas: 4, acceleratorTypes: [a100.type, "L4"] };
+    expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 1_000 }])).toMatchObject(moved);
+    expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 3_600_000 }])).toBeNull();
   });
 });
 

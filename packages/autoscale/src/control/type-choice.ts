@@ -47,7 +47,7 @@ export interface Lack {
 interface Needed {
   readonly targets: ScaleTargets;
   readonly lack: Lack;
-  /** Types whose last replicas failed. One that has served is tried again. */
+  /** Types that are turned away for failed starts. One that has served is tried again. */
   readonly failed: readonly string[];
 }
 
