@@ -1,8 +1,18 @@
 /** A job of the control plane's user exchanges names in the directory that the cache shares with it. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { HeldDirectory } from "@headroom/platform";
 import { HostileFolder } from "../../../../tools/testing/hostile-folder.ts";
 import type { ByteRange, ObjectStore, StoredObject } from "../objects/object-store.ts";
 import { FairTurns } from "../transfers/fair-turns.ts";
@@ -113,9 +123,22 @@ it("opens with links and folders in the places of leases, which it removes", asy
   writeFileSync(folder.private("token"), "secret");
   symlinkSync(folder.private("token"), at("leases", "link"));
   symlinkSync(folder.private(), at("leases", "links"));
+  writeFileSync(at("leases", "large"), "");
+  truncateSync(at("leases", "large"), 2 ** 32);
   await obtain(() => {});
   expect(readdirSync(at("leases"))).toEqual(["holder"]);
   expect(folder.leaked()).toEqual(["token"]);
+});
+
+it("keeps leases that the file system does not give, and reads them at the next request", async () => {
+  await obtain(() => {});
+  await cache.close();
+  cache = open();
+  const unreadable = vi.spyOn(HeldDirectory.prototype, "read");
+  unreadable.mockRejectedValueOnce(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
+  await expect(cache.report()).rejects.toMatchObject({ code: "EMFILE" });
+  unreadable.mockRestore();
+  expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
 });
 
 it("forgets a transfer that could not begin", async () => {

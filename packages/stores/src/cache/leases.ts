@@ -16,8 +16,7 @@ export class Leases {
   async open(dir: HeldDirectory): Promise<void> {
     const unread = new Set(this.#keys.keys());
     for (const holder of await dir.names()) {
-      const text = await dir.read(holder).catch(() => null);
-      // A link or a folder in the place of a lease is none.
+      const text = await dir.read(holder).catch(unlessForeign);
       if (text === null) await dir.remove(holder);
       else if (!this.#keys.has(holder) || this.#earlier.has(holder)) {
         // A kill can cut the last line; the attempt was then not launched, and takes its lease again.
@@ -64,4 +63,21 @@ export class Leases {
   holdersOf(key: string): readonly string[] {
     return [...this.#keys].filter(([, keys]) => keys.has(key)).map(([holder]) => holder);
   }
+}
+
+/** Errors of reading a link, a folder, a socket, or a file that is larger than every lease. */
+const foreign: readonly (string | undefined)[] = [
+  "ELOOP",
+  "EISDIR",
+  "ENOTDIR",
+  "ENXIO",
+  "ENOENT",
+  "ERR_FS_FILE_TOO_LARGE",
+  "ERR_STRING_TOO_LONG",
+];
+
+/** `null`: it is no lease, or is there no more. Attempts that run have the others, also while the file system does not give them. */
+function unlessForeign(error: NodeJS.ErrnoException): null {
+  if (foreign.includes(error.code)) return null;
+  throw error;
 }
