@@ -68,6 +68,17 @@ export class CusumTest {
     );
   }
 
+  /**
+   * Counts a step as calm for nodes that were in it and whose figure was not compared: it was not stated, or the part has become too small
+   * to slow the step down. After some such steps in a row nothing is left of what was found before.
+   */
+  passOver(nodes: Iterable<string>): void {
+    for (const node of nodes) {
+      const track = this.#tracks.get(node);
+      if (track !== undefined && ++track.calmSteps >= RECOVERED_STEPS) this.#tracks.delete(node);
+    }
+  }
+
   get slow(): readonly SlowNode[] {
     return [...this.#tracks.values()].flatMap(({ named, steps, excess, whole }) => {
       if (named === undefined) return [];

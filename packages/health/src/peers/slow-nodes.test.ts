@@ -58,6 +58,28 @@ describe("nodes that become slow", () => {
     expect(named).toEqual([53, 203]);
   });
 
+  it.each([
+    ["becomes too small to matter", (step: number) => ({ input: step > 100 ? 0.02 : 0.2 }), () => ({})],
+    ["is no longer stated", (step: number) => (step > 100 ? {} : { input: 0.2 }), () => ({})],
+    ["is no longer stated by the node", () => ({ input: 0.2 }), (step: number) => (step > 100 ? { input: 0 } : {})],
+  ])("are no longer named by a part that %s", (_, all, own) => {
+    const draw = noisy(5);
+    const test = new SlowNodes();
+    const slow: string[] = [];
+    const parts: (string | undefined)[] = [];
+    for (let step = 1; step <= 130; step++) {
+      const times = names.map((node) => {
+        const { input = 0 }: { input?: number } = { ...all(step), ...(node === "n7" ? own(step) : {}) };
+        const mine = node === "n7" && step > 40 ? input * 1.3 : input;
+        return { node, seconds: (4 - input + mine) * draw(0.01), parts: { input: mine * draw(0.01) } };
+      });
+      for (const { node, part } of test.observe(step, times)) parts.push(node === "n7" ? part : node);
+      slow.push(test.slow.map(({ node }) => node).join());
+    }
+    expect(parts).toEqual(["input"]);
+    expect([slow[35], slow[99], slow[110], slow[125]]).toEqual(["", "n7", "n7", ""]);
+  });
+
   it("are not looked for among fewer than four", () => {
     const test = new SlowNodes();
     for (let step = 0; step < 50; step++)

@@ -42,6 +42,9 @@ export class SlowNodes {
       ...this.#whole.follow({ step, excess: whole, whole, testCount }),
       ...compared.flatMap(({ test, excess }) => test.follow({ step, excess, whole, testCount })),
     ];
+    const excessOf = new Map(compared.map(({ test, excess }) => [test, excess]));
+    for (const test of this.#parts.values())
+      test.passOver([...whole.keys()].filter((node) => excessOf.get(test)?.has(node) !== true));
     const slow = new Set(this.slow.map(({ node }) => node));
     for (const node of this.#named) if (!slow.has(node)) this.#named.delete(node);
     return found.filter(({ node }) => {
