@@ -68,18 +68,25 @@ export function rangeUrl(base: string, query: string, { fromMs, untilMs, stepS }
   return `${base.replace(/\/+$/, "")}/api/v1/query_range?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** Values over a range, of subjects that the fleet knows. Throws if the text is no answer to a query over a range. */
-export function rangeSamples(text: string, query: PrometheusQuery, known: KnownSubjects): readonly SubjectSample[] {
+/**
+ * Values within a range, of subjects that the fleet knows. Values of other times are left out. Throws if the text is
+ * no answer to a query over a range.
+ */
+export function rangeSamples(
+  text: string,
+  query: PrometheusQuery,
+  { known, range }: { readonly known: KnownSubjects; readonly range: Pick<QueryRange, "fromMs" | "untilMs"> },
+): readonly SubjectSample[] {
   const read = rangeAnswer.safeParse(jsonOf(text));
   if (!read.success) throw new Error(read.error.issues[0]?.message ?? "the answer has another form");
   return read.data.data.result.flatMap(({ metric, values }) => {
     const subject = subjectOf(query, metric, known);
     if (subject === null) return [];
-    return values.flatMap(([seconds, value]) =>
-      Number.isFinite(Number(value))
-        ? [{ subject, atMs: Math.round(seconds * 1_000), values: { [query.value]: Number(value) } }]
-        : [],
-    );
+    return values.flatMap(([seconds, shown]) => {
+      const [atMs, value] = [Math.round(seconds * 1_000), Number(shown)];
+      if (!Number.isFinite(value) || atMs < range.fromMs || atMs > range.untilMs) return [];
+      return [{ subject, atMs, values: { [query.value]: value } }];
+    });
   });
 }
 

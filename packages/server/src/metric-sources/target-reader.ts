@@ -137,12 +137,9 @@ export class TargetReader {
     const stepS = Math.max(declaration.every, Math.ceil((missing.untilMs - missing.fromMs) / 1_000 / points));
     const timeoutMs = ("timeout" in declaration ? declaration.timeout : 10) * 1_000;
     try {
-      const range = rangeUrl(url, query.query, { ...missing, stepS });
-      return rangeSamples(
-        await addresses.read({ url: range, token, timeoutMs, accept: "application/json" }),
-        query,
-        known,
-      );
+      const address = rangeUrl(url, query.query, { ...missing, stepS });
+      const text = await addresses.read({ url: address, token, timeoutMs, accept: "application/json" });
+      return rangeSamples(text, query, { known, range: missing });
     } catch (error) {
       const period = `${new Date(missing.fromMs).toISOString()} to ${new Date(missing.untilMs).toISOString()}`;
       const reason = error instanceof Error ? error.message : String(error);

@@ -21,7 +21,7 @@ const schedule = new TargetSchedule({
     writer?.addSubjects(samples);
   },
   recordPast: (samples) => database.addPast(samples),
-  completeUntilMs: database.completeUntilMs(),
+  completeUntilMs: database.completeUntilMs(Date.now()),
   nowMs: () => Date.now(),
 });
 

@@ -49,6 +49,18 @@ const stepsOf = (database: TelemetryDatabase, workloadId: string): readonly (rea
   database.read(of(workloadId)).items.map((each) => each.progress.map(({ step }) => step));
 
 describe("the telemetry store", () => {
+  it("is complete until now at most, whatever times samples have", () => {
+    const database = opened();
+    expect(database.completeUntilMs(1_000_000)).toBeNull();
+    database.addSubjects([{ subject: "node:n1", atMs: 900_000, values: { load: 1 } }]);
+    database.flush(900_000, true);
+    expect(database.completeUntilMs(1_000_000)).toBe(600_000);
+    database.addSubjects([{ subject: "node:n2", atMs: 4e15, values: { load: 1 } }]);
+    database.flush(900_000, true);
+    expect(database.completeUntilMs(1_000_000)).toBe(700_000);
+    database.close();
+  });
+
   it("gives what was reported, before and after it was written and opened again", () => {
     const database = opened();
     database.add([progress("w1.1", 0, 1), progress("w2.1", 0, 9), progress("w1.1", 2_000, 2)]);
