@@ -1,5 +1,7 @@
 /** Settings of an executor of type `slurm`. */
+import path from "node:path";
 import { z } from "zod";
+import { isWithin } from "../job-protocol/untrusted-files.ts";
 
 /** A word that is passed to Slurm as the value of an option. */
 const word = z
@@ -85,7 +87,7 @@ const fields = z.strictObject({
   }),
   uploadsFrom: z.array(absolutePath).max(20).default([]).meta({
     description:
-      "With `uploadsOutputs`: directories that this machine and all nodes share at the same paths. Work may name a `dir` and a `checkpoint.dir` below them, and its outputs are uploaded from there.",
+      "With `uploadsOutputs`: directories that this machine and all nodes share at the same paths. Work may name a `dir` and a `checkpoint.dir` below them, and its outputs are uploaded from there. None may contain `directory` or lie in it.",
   }),
   passDrains: z.boolean().default(false).meta({
     description:
@@ -133,6 +135,16 @@ export const slurmSettings = fields
   .refine(({ account, accounts }) => account === undefined || accounts === undefined, {
     path: ["accounts"],
     error: "excludes account: name the account of other teams as *",
+  })
+  .refine(({ directory, uploadsFrom }) => !uploadsFrom.some((each) => areNested(directory, each)), {
+    path: ["uploadsFrom"],
+    error:
+      "must neither contain directory, which has the directories of all attempts, nor lie in it: name directories beside it",
   });
+
+function areNested(directory: string, other: string): boolean {
+  const [left, right] = [path.resolve(directory), path.resolve(other)];
+  return isWithin(left, right) || isWithin(right, left);
+}
 
 export type SlurmSettings = z.infer<typeof slurmSettings>;
