@@ -277,6 +277,31 @@ describe("signals of nodes", () => {
       expect([bench.reported.length, phase(bench)]).toEqual([2, "waiting"]);
     });
 
+    it("let the node qualify although the control plane restarts before the proof is required", async () => {
+      const bench = qualifying();
+      bench.receive({ ...by, kind: "qualifyNode", nodeId: nodeId("n1") });
+      const { id = -1 } = bench.engine.state.nodes.get(nodeId("n1"))?.qualification ?? {};
+      const run = { nodeId: nodeId("n1"), id, run: 1 };
+      bench.receive({ kind: "qualificationStarted", ...run, expectedMs: 1 });
+      await bench.looks(1);
+      // The suite runs on, so that the proof is required only when it has ended.
+      bench.nowMs += 600_000;
+      bench.past = async () => ({
+        signals: [{ ...fault("slurm-drain"), endedAtMs: bench.nowMs - 1_000 }],
+        unknown: "",
+      });
+      bench.restart();
+      await bench.looks(1);
+      bench.past = async () => ({ signals: [], unknown: "" });
+      bench.restart();
+      bench.receive({ kind: "qualificationEnded", ...run, isPassed: true, durationMs: 1, detail: "" });
+      expect(phase(bench)).toBeUndefined();
+      await bench.looks(1);
+      expect(phase(bench)).toBe("waiting");
+      bench.restart();
+      expect([...bench.memory.owed]).toEqual([]);
+    });
+
     it("are asked for again after an overload, and stated as unknown if the executor does not say", async () => {
       const bench = new Bench(home);
       await bench.looks(2);

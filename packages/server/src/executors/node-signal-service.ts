@@ -1,8 +1,8 @@
 /**
  * Makes faults of what executors say about their nodes (drain reasons of Slurm, conditions of Kubernetes). Each look
  * compares the signals with the open incidents: a critical signal without an open failure is reported, and a failure all of
- * whose faults are signals that have ended is resolved. An executor that does not answer completely ends no signal. Known signals
- * survive the process (`signal-memory.ts`). After a period without looks the executor is asked for signals that ended in it.
+ * whose faults are signals that have ended is resolved. An executor that does not answer completely ends no signal. Known signals and
+ * owed proofs survive the process (`signal-memory.ts`). After a period without looks the executor is asked for signals that ended in it.
  */
 import type { ExecutorId, NodeFault, NodeId } from "@headroom/model";
 import type {
@@ -68,8 +68,7 @@ interface OpenFailure {
 export class NodeSignalService {
   readonly #parts: SignalParts;
   readonly #known: SignalMemory["known"];
-  /** Nodes that have to qualify because a signal began or ended, until the command for it is accepted. */
-  readonly #owed = new Map<NodeId, "began" | "ended">();
+  readonly #owed: SignalMemory["owed"];
   /** Executors that have answered this process. */
   readonly #answered = new Set<ExecutorId>();
   /** Number of the look in which an incident was resolved last, by incident. */
@@ -84,6 +83,7 @@ export class NodeSignalService {
   constructor(parts: SignalParts) {
     this.#parts = parts;
     this.#known = parts.memory.known;
+    this.#owed = parts.memory.owed;
   }
 
   start(): void {

@@ -1,6 +1,7 @@
 /**
- * The memory of the service of node signals: signals that were there, when each executor answered last, and periods in which
- * nobody looked. Stored in `node-signals.json` in the state directory. A damaged or missing file is replaced: the service begins again.
+ * The memory of the service of node signals: signals that were there, nodes whose proof is owed, when each executor answered last,
+ * and periods in which nobody looked. Stored in `node-signals.json` in the state directory. A damaged or missing file is replaced: the
+ * service begins again.
  */
 import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
@@ -41,6 +42,7 @@ const stored = z.object({
   format: z.literal(1),
   answeredAtMs: z.array(z.tuple([z.string(), z.number().int()])),
   known: z.array(z.tuple([z.string(), z.array(signal)])),
+  owed: z.array(z.tuple([z.string(), z.enum(["began", "ended"])])).default([]),
   unwatched: z.array(
     z.object({
       executor: z.string(),
@@ -55,6 +57,8 @@ const stored = z.object({
 export class SignalMemory {
   /** Signals by node and code. */
   readonly known = new Map<NodeId, Map<string, KnownSignal>>();
+  /** Nodes that have to qualify because a signal began or ended, until the command for it is accepted. */
+  readonly owed = new Map<NodeId, "began" | "ended">();
   /** Time in ms of the newest complete answer, by executor. */
   readonly answeredAtMs = new Map<ExecutorId, number>();
   #unwatched: readonly UnwatchedRecord[] = [];
@@ -77,6 +81,7 @@ export class SignalMemory {
       ]);
       this.known.set(node as NodeId, new Map(own));
     }
+    for (const [node, change] of before.owed) this.owed.set(node as NodeId, change);
     this.#unwatched = before.unwatched;
   }
 
@@ -96,7 +101,7 @@ export class SignalMemory {
       node,
       [...signals].map(([code, { isWithdrawal, reportedAt }]) => [code, isWithdrawal, reportedAt !== null]),
     ]);
-    const lasting = { known, unwatched: this.#unwatched };
+    const lasting = { known, owed: [...this.owed], unwatched: this.#unwatched };
     const text = JSON.stringify(lasting);
     if (text === this.#lasting && Math.abs(nowMs - this.#storedAtMs) < STORE_EVERY_MS) return;
     try {
