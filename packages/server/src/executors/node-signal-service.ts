@@ -34,6 +34,9 @@ const WITHDRAWN_CODE = /^(?:slurm-drain|slurm-rebooted|k8s-cordoned|k8s-taint-.*
 const UNWATCHED_MS = 30_000;
 /** Length in ms of the part of such a period that is asked for: accounting can have years. */
 const PAST_MS_MAX = 7 * 86_400_000;
+/** Time in ms for which an executor that does not state the past is asked again, and the pause between two tries: slurmdbd can be up late. */
+const PAST_PATIENCE_MS = 600_000;
+const PAST_PAUSE_MS = 30_000;
 /** Nodes whose past signals are reported after such a period. */
 const PAST_NODES_MAX = 2_000;
 
@@ -53,6 +56,19 @@ interface Circumstances {
   readonly isDrained: boolean;
   /** Codes that were there before the first answer to this process. */
   readonly before: readonly string[];
+}
+
+/** A period whose past signals an executor has failed to state. Times in ms. */
+interface PendingPeriod {
+  /** The first and the last try. */
+  readonly sinceMs: number;
+  readonly triedAtMs: number;
+  /** End of the period. */
+  untilMs: number;
+  /** The newest complete answer about the present. */
+  answeredAtMs: number;
+  /** Signals that were known at the first try. */
+  readonly known: ReadonlyMap<NodeId, ReadonlySet<string>>;
 }
 
 interface AskedExecutor {
@@ -75,6 +91,7 @@ export class NodeSignalService {
   readonly #resolvedAt = new Map<string, number>();
   /** Past signals that were reported before the taking in of a period failed and is repeated. */
   readonly #reportedPast = new Set<string>();
+  readonly #pending = new Map<ExecutorId, PendingPeriod>();
   readonly #warned = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
@@ -158,12 +175,16 @@ export class NodeSignalService {
   /** After a period in which nobody looked, reports what ended in it. It is over, so no fault of it is critical. */
   async #takePast({ id, executor }: AskedExecutor, fleet: OwnNodes): Promise<void> {
     const { memory, nowMs, driver, log } = this.#parts;
-    const [fromMs, untilMs] = [memory.answeredAtMs.get(id), nowMs()];
-    if (fromMs !== undefined && untilMs - fromMs > UNWATCHED_MS) {
+    const [fromMs, atMs] = [memory.answeredAtMs.get(id), nowMs()];
+    if (fromMs !== undefined && atMs - fromMs > UNWATCHED_MS) {
+      const untilMs = this.#endOfPeriod(id, atMs);
+      if (untilMs === null) return;
       const askedFromMs = Math.max(fromMs, untilMs - PAST_MS_MAX);
-      const past = await pastOf(executor, { fromMs: askedFromMs, untilMs });
+      const past = await this.#pastOf({ id, executor }, { fromMs: askedFromMs, untilMs }, atMs);
+      if (past === null) return;
+      const known = this.#pending.get(id)?.known ?? this.#known;
       const own = past.signals.filter(
-        ({ nodeId, code }) => fleet.nodes.has(nodeId) && this.#known.get(nodeId)?.has(code) !== true,
+        ({ nodeId, code }) => fleet.nodes.has(nodeId) && known.get(nodeId)?.has(code) !== true,
       );
       const byNode = [...Map.groupBy(own, ({ nodeId }) => nodeId)];
       for (const [nodeId, signals] of byNode.slice(0, PAST_NODES_MAX)) {
@@ -186,7 +207,38 @@ export class NodeSignalService {
         `Nobody looked at the nodes of ${id} from ${timeText(fromMs)} to ${timeText(untilMs)}: ${own.length} signals ended meanwhile. ${unknown}`,
       );
     }
-    memory.answeredAtMs.set(id, untilMs);
+    this.#pending.delete(id);
+    memory.answeredAtMs.set(id, atMs);
+  }
+
+  /** End in ms of the period in which nobody looked; `null`: its next try is not due. Looks since the first try are no part of it. */
+  #endOfPeriod(id: ExecutorId, atMs: number): number | null {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return atMs;
+    if (atMs - pending.answeredAtMs > UNWATCHED_MS) pending.untilMs = atMs;
+    pending.answeredAtMs = atMs;
+    return Math.abs(atMs - pending.triedAtMs) < PAST_PAUSE_MS ? null : pending.untilMs;
+  }
+
+  /** `null`: the executor did not answer, and is asked again. One that fails for some minutes leaves the period unknown. */
+  async #pastOf(
+    { id, executor }: AskedExecutor,
+    period: UnwatchedPeriod,
+    atMs: number,
+  ): Promise<PastNodeSignals | null> {
+    try {
+      const past = await executor.pastNodeSignals?.(period);
+      return past ?? { signals: [], unknown: "This executor keeps no past signals." };
+    } catch (error) {
+      const {
+        sinceMs = atMs,
+        known = new Map([...this.#known].map(([nodeId, signals]) => [nodeId, new Set(signals.keys())])),
+      } = this.#pending.get(id) ?? {};
+      if (Math.abs(atMs - sinceMs) >= PAST_PATIENCE_MS)
+        return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}.` };
+      this.#pending.set(id, { sinceMs, triedAtMs: atMs, untilMs: period.untilMs, answeredAtMs: atMs, known });
+      return null;
+    }
   }
 
   /**
@@ -315,14 +367,4 @@ function pastFault({ code, severity, detail, endedAtMs }: PastNodeSignal): NodeF
   const was = severity === "critical" ? "it was critical and ended" : "it ended";
   const text = `${detail}; ${was} at ${timeText(endedAtMs)}, while nobody looked`;
   return { code, severity: severity === "info" ? "info" : "warning", detail: text };
-}
-
-/** An executor that does not answer leaves the period unknown. */
-async function pastOf(executor: SignallingExecutor, period: UnwatchedPeriod): Promise<PastNodeSignals> {
-  try {
-    const past = await executor.pastNodeSignals?.(period);
-    return past ?? { signals: [], unknown: "This executor keeps no past signals." };
-  } catch (error) {
-    return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}.` };
-  }
 }

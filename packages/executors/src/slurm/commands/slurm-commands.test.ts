@@ -1,4 +1,4 @@
-/** Jobs that slurmrestd leaves out are not submitted again. */
+/** Jobs that slurmrestd leaves out are not submitted again, and failures of slurmdbd are no absence of it. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -53,4 +53,26 @@ it("submits nothing again while squeue gives no whole answer", async () => {
   squeue("7|PENDING|Prio");
   expect(await commands({ restAddress: `unix:${socket}` }).isOverlooked("job-w1.1")).toBe(true);
   expect(await commands({}).isOverlooked("job-w1.1")).toBe(false);
+});
+
+it("takes the nodes as they are for their past only if the cluster has no accounting", async () => {
+  const program = (name: string, lines: string): void =>
+    writeFileSync(path.join(dir, name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+  const past = () => commands({}).pastNodes(0);
+  const scontrol = (storage: string): void =>
+    program(
+      "scontrol",
+      `case "$2" in config) echo "AccountingStorageType   = ${storage}";; node) echo NodeName=n1;; esac`,
+    );
+  scontrol("accounting_storage/slurmdbd");
+  program("sacctmgr", "echo 'n1|DOWN|a|b|c'");
+  expect(await past()).toEqual({ kind: "events", text: "n1|DOWN|a|b|c\n" });
+  program("sacctmgr", "echo 'Unable to contact slurm accounting daemon: Connection refused' >&2; exit 1");
+  await expect(past()).rejects.toThrow("Connection refused");
+  for (const storage of ["accounting_storage/none", "(null)"]) {
+    scontrol(storage);
+    expect(await past()).toEqual({ kind: "nodes", text: "NodeName=n1\n" });
+  }
+  program("scontrol", "exit 1");
+  await expect(past()).rejects.toThrow("scontrol failed");
 });

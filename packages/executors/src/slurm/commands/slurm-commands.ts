@@ -22,6 +22,8 @@ const REST_BLIND_PAUSE_MS = 600_000;
 const RECENT_MS = 5_000;
 
 const UTC = { TZ: "UTC" } as const;
+/** The setting of a cluster that has slurmdbd. */
+const ACCOUNTING = /\bAccountingStorageType\s*=\s*accounting_storage\/slurmdbd\b/;
 
 /** The users of the jobs, by name of the job. */
 export interface JobOwners {
@@ -183,14 +185,18 @@ export class SlurmCommands {
     await this.#answer("scontrol", ["update", `nodename=${node}`, ...change]);
   }
 
-  /** The past of nodes since a time in ms, with times in UTC: events of the accounting, else the nodes as they are. */
+  /**
+   * The past of nodes since a time in ms, with times in UTC: events of the accounting, or the nodes as they are of a cluster without slurmdbd.
+   * Rejects if slurmdbd does not answer, as after a power cut of the whole cluster.
+   */
   async pastNodes(fromMs: number): Promise<PastAnswer> {
     const start = new Date(fromMs).toISOString().slice(0, 19);
     const format = "Format=NodeName,State,TimeStart,TimeEnd,Reason";
     try {
       const args = ["--noheader", "--parsable2", "show", "event", "Event=Node", `Start=${start}`, format];
       return { kind: "events", text: await this.#answer("sacctmgr", args, UTC) };
-    } catch {
+    } catch (error) {
+      if (ACCOUNTING.test(await this.show("config"))) throw error;
       return { kind: "nodes", text: await this.#answer("scontrol", ["show", "node", "--all", "--oneliner"], UTC) };
     }
   }
