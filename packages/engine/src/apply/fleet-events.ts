@@ -15,7 +15,7 @@ import type { WritableNode } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
-import { executorsOf, poolKindsOf } from "../cluster/world.ts";
+import { factsOfPools } from "../cluster/world.ts";
 import { isExecutorSuspended, suspendLikeExecutor } from "./executor-events.ts";
 import { beginIdleTime } from "./capacity-order-events.ts";
 import { changeStores, wakeForTransfers } from "./store-events.ts";
@@ -52,8 +52,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
     if (known !== undefined && mayFitNow(known, pool)) capacity.nodesChanged();
     world.hotSparesStated += (pool.hotSpares ?? 0) - (known?.hotSpares ?? 0);
     state.pools.set(pool.name, pool);
-    world.executors = executorsOf(state);
-    world.poolKinds = poolKindsOf(state);
+    Object.assign(world, factsOfPools(state));
     const nodes = [...state.nodes.values()].filter((node) => node.pool === pool.name);
     for (const node of nodes) changeProperties(world, node, pool);
     changeAccelerators(world, nodes, pool);

@@ -2,7 +2,7 @@
 import { cachedKey } from "@headroom/model";
 import type { FleetEvent, NodeId } from "@headroom/model";
 import { recount, recountUsers } from "../cluster/holdings.ts";
-import { executorsOf, poolKindsOf } from "../cluster/world.ts";
+import { factsOfPools } from "../cluster/world.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
 import { forgetUnused } from "./executor-events.ts";
 import { leaveOrder } from "./capacity-order-events.ts";
@@ -42,8 +42,7 @@ export const removalEvents: Appliers<RemovalEvent> = {
     world.hotSparesStated -= state.pools.get(pool)?.hotSpares ?? 0;
     state.pools.delete(pool);
     state.poolRemovals.delete(pool);
-    world.executors = executorsOf(state);
-    world.poolKinds = poolKindsOf(state);
+    Object.assign(world, factsOfPools(state));
     forgetUnused(world);
     // Amounts of accelerator memory are charged by the pools that there are, so rejected requests may fit now.
     world.capacity.nodesChanged();

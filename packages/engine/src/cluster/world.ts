@@ -93,6 +93,8 @@ export interface World {
   executors: readonly ExecutorId[];
   /** Kinds of workload that pools with a list take. */
   poolKinds: ReadonlyMap<PoolName, NonNullable<Pool["kinds"]>>;
+  /** Whether any pool may order capacity by itself. */
+  isAnyBursting: boolean;
   hotSparesStated: number;
   /** Ids of workloads that wait for the end of a workload, by the id of the latter. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
@@ -116,12 +118,12 @@ export interface UnsettledTeams {
 /** A number that changes whenever any allocation may have changed. Queue-only events do not change it. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
 
-export const poolKindsOf = ({ pools }: ReadonlyState): World["poolKinds"] =>
-  new Map([...pools.values()].flatMap(({ name, kinds }) => (kinds === undefined ? [] : [[name, kinds]])));
-
-export const executorsOf = ({ pools }: ReadonlyState): readonly ExecutorId[] => [
-  ...new Set([...pools.values()].map(({ executor }) => executor)),
-];
+/** Facts of all pools together that rounds and placements ask for. They change with the definition of a pool. */
+export const factsOfPools = ({ pools }: ReadonlyState): Pick<World, "executors" | "poolKinds" | "isAnyBursting"> => ({
+  executors: [...new Set([...pools.values()].map(({ executor }) => executor))],
+  poolKinds: new Map([...pools.values()].flatMap(({ name, kinds }) => (kinds === undefined ? [] : [[name, kinds]]))),
+  isAnyBursting: [...pools.values()].some(({ burst }) => burst !== undefined),
+});
 
 const hotSparesOf = ({ pools }: ReadonlyState): number =>
   [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
@@ -137,6 +139,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   const calendar = new CalendarIndex(state);
   const queue = new Queue({ rules, calendar, users: teamUse.users, runTimes: state.runTimes, signatures });
   const timers = new Timers();
+  const pools = factsOfPools(state);
   const world: World = {
     state,
     rules,
@@ -164,8 +167,9 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     scratch: new Scratch(),
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
-    executors: executorsOf(state),
-    poolKinds: poolKindsOf(state),
+    executors: pools.executors,
+    poolKinds: pools.poolKinds,
+    isAnyBursting: pools.isAnyBursting,
     hotSparesStated: hotSparesOf(state),
     dependents: new Map(),
     endedKept: [],
@@ -183,10 +187,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   // A node that waits for its provisioner holds no work.
   for (const id of world.removing) if (state.nodes.get(id)?.removal?.awaits === undefined) world.requeueing.add(id);
   waitForTheClock(world);
-  for (const nomination of state.nominations.values()) {
-    holdNomination(world, nomination, 1);
-    waitForWindowsAhead(world, nomination);
-  }
+  holdNominations(world);
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
     if (workload.endedAtMs !== null) ended.push(workload);
@@ -260,6 +261,13 @@ function fileEndpoint({ shrinking, endpoints, rollouts }: World, { id, scale, ro
 
 const NONE: NonNullable<Workload["waitsFor"]> = [];
 
+function holdNominations(world: World): void {
+  for (const nomination of world.state.nominations.values()) {
+    holdNomination(world, nomination, 1);
+    waitForWindowsAhead(world, nomination);
+  }
+}
+
 /** Schedules the wakeups for everything that changes with time alone. */
 function waitForTheClock(world: World): void {
   const { state, timers, calendar } = world;
@@ -269,8 +277,7 @@ function waitForTheClock(world: World): void {
   for (const atMs of state.migrated.values()) waitForRest(world, atMs);
   for (const proposal of state.proposals.values()) waitForProposal(world, proposal);
   // The first round looks at the nodes that the engine ordered and at the work that waits for orders, and schedules its own wakeups.
-  const mayBurst = [...state.pools.values()].some(({ burst }) => burst !== undefined);
-  if (mayBurst || state.burstAccounts.size > 0) timers.add({ kind: "calendar", atMs: state.nowMs });
+  if (world.isAnyBursting || state.burstAccounts.size > 0) timers.add({ kind: "calendar", atMs: state.nowMs });
   const hasBudget = [...state.workloads.values()].some(({ account }) => account !== undefined);
   if (state.accounts.size > 0 || hasBudget) timers.add({ kind: "budget", atMs: state.nowMs });
 }

@@ -7,15 +7,18 @@ import type { CapacityOrder, NodeId } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { failOrder } from "../lifecycle/order-reports.ts";
 import { orderDueAtMs } from "../placement/order-due.ts";
-import type { ReadonlyState } from "../state/state.ts";
 import { orderForWaiting } from "./order-nodes.ts";
 import { wakeAt } from "./wake-at.ts";
 
 export function keepBursts(batch: Batch): void {
-  const { world } = batch;
-  const { state } = world;
+  const { state, isAnyBursting } = batch.world;
+  if (!isAnyBursting && state.capacityOrders.size === 0) return;
   // A round that was cut has not started everything that fits, and a counterfactual run orders nothing.
-  if (batch.isCut || batch.isOver || batch.isCounterfactual || !mayBurst(state)) return;
+  if (!batch.isCut && !batch.isOver && !batch.isCounterfactual) orderAndRelease(batch);
+}
+
+function orderAndRelease(batch: Batch): void {
+  const { state } = batch.world;
   const orders = [...state.capacityOrders.values()].filter(
     (each) => each.automatic !== undefined && !isOrderOver(each),
   );
@@ -28,18 +31,14 @@ export function keepBursts(batch: Batch): void {
   }
 }
 
-function mayBurst({ capacityOrders, pools }: ReadonlyState): boolean {
-  if (capacityOrders.size > 0) return true;
-  for (const { burst } of pools.values()) if (burst !== undefined) return true;
-  return false;
-}
-
 /**
  * Ends orders that are far too late: other pools get their turn. Before the placing phases, because the nodes of such an
  * order that have joined take work from then on.
  */
 export function giveUpOrders(batch: Batch): void {
-  for (const order of batch.world.state.capacityOrders.values()) giveUp(batch, order);
+  const { capacityOrders } = batch.world.state;
+  if (capacityOrders.size === 0) return;
+  for (const order of capacityOrders.values()) giveUp(batch, order);
 }
 
 function giveUp(batch: Batch, order: CapacityOrder): void {

@@ -107,8 +107,7 @@ export class TraceMetrics implements SimulationObserver {
       const job = this.#jobByAttempt.get(event.attemptId)!;
       if (this.firstStartedAtMs[job]! < 0) this.firstStartedAtMs[job] = event.atMs;
     } else if (event.kind === "attemptEnded") {
-      const job = this.#jobByAttempt.get(event.attemptId)!;
-      this.#jobByAttempt.delete(event.attemptId);
+      const job = this.#jobByAttempt.take(event.attemptId)!;
       this.#usedMilli -= this.#acceleratorMilli[job]!;
       this.endedAtMs = event.atMs;
       if (event.retryAtMs !== null) {

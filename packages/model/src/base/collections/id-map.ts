@@ -186,12 +186,25 @@ export class IdMap<Id extends string, Value> implements Map<Id, Value> {
   delete(id: Id): boolean {
     const at = this.#storage.find(id, hashOf(id));
     if (at < 0) return false;
+    this.#remove(at);
+    return true;
+  }
+
+  #remove(at: number): void {
     const { capacity } = this.#storage;
     this.#storage.remove(at);
     this.#size--;
     if (capacity >= CAPACITY_SHRUNK_MIN && this.#size * 8 < capacity)
       this.#storage = this.#storage.replaced(this.#size);
-    return true;
+  }
+
+  /** Removes the entry and returns its value; `undefined`: there is none. */
+  take(id: Id): Value | undefined {
+    const at = this.#storage.find(id, hashOf(id));
+    if (at < 0) return undefined;
+    const value = this.#storage.valueAt(at);
+    this.#remove(at);
+    return value;
   }
 
   clear(): void {
