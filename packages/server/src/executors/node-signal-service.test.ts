@@ -242,10 +242,10 @@ describe("signals of nodes", () => {
       bench.nowMs += 600_000;
       bench.restart();
       await bench.looks(2);
-      // The time of the last answer is stored every 30 s.
+      // The time of the last answer is stored every 10 s.
       const { fromMs, untilMs } = periods[0] ?? { fromMs: 0, untilMs: 0 };
       expect([periods.length, untilMs]).toEqual([1, stoppedAtMs + 605_000]);
-      expect(fromMs).toBeGreaterThan(stoppedAtMs - 30_000);
+      expect(fromMs).toBeGreaterThan(stoppedAtMs - 10_000);
       expect(fromMs).toBeLessThanOrEqual(stoppedAtMs);
       expect([bench.reported, bench.open(), phase(bench)]).toEqual([["k8s-kernel-deadlock"], [], "waiting"]);
       expect(bench.memory.unwatched).toEqual([
@@ -362,6 +362,17 @@ describe("signals of nodes", () => {
       expect([bench.memory.unwatched.length, phase(bench)]).toEqual([1, "waiting"]);
       await bench.looks(6);
       expect(periods.length).toBe(5);
+    });
+
+    it("are not asked for after a restart of some seconds, whenever it happens", async () => {
+      const bench = new Bench(home);
+      for (let count = 1; count <= 12; count++) {
+        await bench.looks(count);
+        bench.nowMs += 15_000;
+        bench.restart();
+      }
+      await bench.looks(1);
+      expect([bench.memory.unwatched, bench.warnings]).toEqual([[], []]);
     });
 
     it("are not asked for if what was stored cannot be read", async () => {

@@ -12,8 +12,8 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import { messageOf } from "./within.ts";
 
 const FILE = "node-signals.json";
-/** Interval in ms at which the times of answers are stored while nothing else changes. */
-const STORE_EVERY_MS = 30_000;
+/** Interval in ms at which the times of answers are stored while nothing else changes: a quick restart is no unwatched period. */
+const STORE_EVERY_MS = 10_000;
 /** Periods that are kept, the newest. */
 const PERIODS_MAX = 20;
 
