@@ -13,4 +13,5 @@ export type { ExecutorContext, ExecutorType, PastNames } from "./kinds/executor-
 export { executorTypes } from "./kinds/executor-types.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";
+export { NODE_SIGNALS_MAX } from "./node-signals.ts";
 export type { NodeSignal, NodeSignals, PastNodeSignal, PastNodeSignals, UnwatchedPeriod } from "./node-signals.ts";

@@ -375,6 +375,20 @@ describe("signals of nodes", () => {
       expect([bench.memory.unwatched, bench.warnings]).toEqual([[], []]);
     });
 
+    it("are reported with the newest of each code, sixteen of a node at most", async () => {
+      const bench = new Bench(home);
+      await bench.looks(1);
+      bench.nowMs += 600_000;
+      const ended = (code: string, second: number) => ({ ...fault(code), endedAtMs: second * 1_000 });
+      const flapping = Array.from({ length: 500 }, (_, at) => ended("slurm-down", 1_010 + at));
+      const others = Array.from({ length: 20 }, (_, at) => ended(`k8s-condition-${at}`, 1_100 + at));
+      bench.past = async () => ({ signals: [...flapping.toReversed(), ...others], unknown: "" });
+      bench.restart();
+      await bench.looks(1);
+      expect(bench.reported).toEqual([...others.slice(5).map(({ code }) => code), "slurm-down"]);
+      expect(bench.memory.unwatched[0]?.signals).toBe(520);
+    });
+
     it("are not asked for if what was stored cannot be read", async () => {
       writeFileSync(path.join(home, "node-signals.json"), '{"format":1,"known":');
       const bench = new Bench(home);

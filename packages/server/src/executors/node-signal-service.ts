@@ -13,6 +13,7 @@ import type {
   PastNodeSignals,
   UnwatchedPeriod,
 } from "@headroom/executors";
+import { NODE_SIGNALS_MAX } from "@headroom/executors";
 import type { Failure, IncidentFacts, IncidentFold } from "@headroom/health";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -191,7 +192,7 @@ export class NodeSignalService {
         const key = JSON.stringify([nodeId, fromMs]);
         if (this.#reportedPast.has(key)) continue;
         if (signals.some((each) => isWithdrawal(each, fleet.drained.has(nodeId)))) this.#owed.set(nodeId, "ended");
-        const command = { kind: "reportFaults", nodeId, faults: signals.map(pastFault) } as const;
+        const command = { kind: "reportFaults", nodeId, faults: newestOf(signals).map(pastFault) } as const;
         await driver.command({ ...command, actor: `executor ${id}`, idempotencyKey: null });
         this.#reportedPast.add(key);
       }
@@ -362,6 +363,13 @@ const isWithdrawal = ({ code, severity }: NodeSignal, isDrained: boolean): boole
   severity === "critical" || (!isDrained && WITHDRAWN_CODE.test(code));
 
 const timeText = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19) + "Z";
+
+/** The newest signal of each code, oldest first: a node that flaps for weeks has thousands. */
+const newestOf = (signals: readonly PastNodeSignal[]): readonly PastNodeSignal[] =>
+  [...Map.groupBy(signals, ({ code }) => code).values()]
+    .flatMap((own) => own.toSorted((left, right) => left.endedAtMs - right.endedAtMs).slice(-1))
+    .toSorted((left, right) => left.endedAtMs - right.endedAtMs)
+    .slice(-NODE_SIGNALS_MAX);
 
 function pastFault({ code, severity, detail, endedAtMs }: PastNodeSignal): NodeFault {
   const was = severity === "critical" ? "it was critical and ended" : "it ended";
