@@ -3,10 +3,15 @@
  * store that admits the rule (`artifact_location` of the experiment). Those that came before the run had its tag are not given out:
  * the place of a reader is not known.
  */
+import type { ReadonlyState } from "@headroom/engine";
 import { workloadId } from "@headroom/model";
 import { artifactSegments } from "./artifact-path.ts";
+import { quoted } from "./fields.ts";
 import { MlflowError } from "./mlflow-error.ts";
 import type { MlflowParts } from "./mlflow-routes.ts";
+import type { Tag } from "./tags.ts";
+import { WORKLOAD_TAG } from "./workload-links.ts";
+import type { LinkedWorkload, WorkloadRules } from "./workload-links.ts";
 
 /** Rejects if the path is that of a run, or of a model of a run, of a workload with a data rule. */
 export async function refuseRuled(
@@ -21,21 +26,39 @@ export async function refuseRuled(
       "TEMPORARILY_UNAVAILABLE",
       "The run of the artifact could not be found; try again in a moment.",
     );
-  const { workloads } = JSON.parse(answer.body) as { readonly workloads: readonly string[] };
+  const { workloads } = JSON.parse(answer.body) as { readonly workloads: readonly LinkedWorkload[] };
   if (workloads.length === 0) return;
-  const ruled = await driver.read(({ state }) =>
-    workloads.flatMap((id) => {
-      const work = state.workloads.get(workloadId(id));
-      const rule = work?.spec.data?.rule;
-      return work === undefined || rule === undefined ? [] : [{ name: work.spec.name, rule }];
-    }),
-  );
-  const [first] = ruled;
+  const [first] = await driver.read(({ state }) => workloads.flatMap((linked) => refusalsOf(state, linked)));
   if (first === undefined) return;
   throw new MlflowError(
     "PERMISSION_DENIED",
-    `The data of ${first.name} has the rule ${first.rule}, so its artifacts are not ${does} by the control plane. ${remedies[does]}`,
+    `${first}, so its artifacts are not ${does} by the control plane. ${remedies[does]}`,
   );
+}
+
+/** Why the artifacts of a workload are refused: at most one reason. */
+function refusalsOf({ workloads }: ReadonlyState, linked: LinkedWorkload): readonly string[] {
+  const work = workloads.get(workloadId(linked.id));
+  const rule = work === undefined ? linked.rule : (work.spec.data?.rule ?? null);
+  if (rule === null) return [];
+  const id = quoted(linked.id);
+  if (rule === undefined) return [`The workload ${id} of the run is not known, nor is the rule of its data`];
+  return [`The data of ${work?.spec.name ?? id} has the rule ${rule}`];
+}
+
+/** Rules of the workloads that the tags of a request name. `undefined`: it names none. */
+export async function rulesOfTags(
+  { driver }: Pick<MlflowParts, "driver">,
+  values: unknown,
+): Promise<WorkloadRules | undefined> {
+  const fields = (values ?? {}) as { readonly tags?: unknown };
+  const tags = [fields, ...(Array.isArray(fields.tags) ? (fields.tags as unknown[]) : [])] as readonly Partial<Tag>[];
+  const ids = tags.flatMap((tag) => (tag?.key === WORKLOAD_TAG && typeof tag.value === "string" ? [tag.value] : []));
+  if (ids.length === 0) return undefined;
+  return driver.read(({ state: { workloads } }) => {
+    const known = ids.flatMap((id) => workloads.get(workloadId(id)) ?? []);
+    return new Map(known.map(({ id, spec }) => [id, spec.data?.rule ?? null]));
+  });
 }
 
 const remedies = {

@@ -1,5 +1,6 @@
 /** The calls of MLflow's tracking and registry API: method, path, access. `handlers.ts` answers them. */
 import type { Permission } from "@headroom/protocol";
+import type { WorkloadRules } from "./workload-links.ts";
 
 export type MlflowMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -14,6 +15,8 @@ export interface CallContext {
   readonly nowMs: number;
   /** The authenticated principal: owner of what is created without a user. */
   readonly user: string;
+  /** Those of the workloads that the tags of the call name. */
+  readonly rules?: WorkloadRules | undefined;
 }
 
 const reads = (methods: readonly MlflowMethod[], path: string): MlflowCall => ({

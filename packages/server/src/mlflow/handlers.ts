@@ -10,6 +10,7 @@ import { RunData } from "./run-data.ts";
 import type { AttemptPoints } from "./run-data.ts";
 import { RunQueries } from "./run-queries.ts";
 import { Runs } from "./runs.ts";
+import { WorkloadLinks } from "./workload-links.ts";
 
 const ARTIFACT_PATH_MAX = 4_000;
 
@@ -44,15 +45,14 @@ export function mlflowHandlers(
     deleteRun: (fields) => runs.move(fields, "deleted"),
     restoreRun: (fields) => runs.move(fields, "active"),
     searchRuns: (fields) => runs.search(fields),
-    artifactRoot: (fields) => ({ uri: runs.find(fields.runId())["artifact_uri"] }),
-    artifactWorkloads: (fields) => ({ workloads: data.workloadsAt(fields.needed("path", ARTIFACT_PATH_MAX)) }),
+    ...ofArtifacts(runs, new WorkloadLinks(database)),
     logMetric: (fields) => data.logMetric(fields),
-    logBatch: (fields) => data.logBatch(fields),
+    logBatch: (fields, context) => data.logBatch(fields, context),
     logParameter: (fields) => data.logParameter(fields),
     logModel: (fields) => data.logModel(fields),
     logInputs: (fields) => data.logInputs(fields),
     logOutputs: (fields) => data.logOutputs(fields),
-    setTag: (fields) => data.setTag(fields),
+    setTag: (fields, context) => data.setTag(fields, context),
     deleteTag: (fields) => data.deleteTag(fields),
     metricHistory: (fields) => data.history(fields),
     ...ofSeveralRuns(new RunQueries(database, runs)),
@@ -87,6 +87,11 @@ export function mlflowHandlers(
     logLoggedModelParams: (fields) => logged.logParams(fields),
   };
 }
+
+const ofArtifacts = (runs: Runs, links: WorkloadLinks): Readonly<Record<InnerCallName, Handler>> => ({
+  artifactRoot: (fields) => ({ uri: runs.find(fields.runId())["artifact_uri"] }),
+  artifactWorkloads: (fields) => ({ workloads: links.at(fields.needed("path", ARTIFACT_PATH_MAX)) }),
+});
 
 const ofSeveralRuns = (
   queries: RunQueries,

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { backUp } from "../backup/backup.ts";
 import { restore } from "../backup/restore.ts";
@@ -80,9 +81,15 @@ it("gives out no artifacts that came before their run was linked to work with a 
   expect(await (await live.request(url)).text()).toBe("x");
   const tag = { run_id, key: "headroom.workload_id", value: workloadId };
   expect((await call("POST", "runs/set-tag", tag)).status).toBe(200);
+  const database = new DatabaseSync(path.join(live.home, "mlflow", "mlflow.db"), { readOnly: true });
+  const linked = database.prepare("SELECT rule FROM workload_link WHERE workload = ?").get(workloadId);
+  database.close();
+  expect(linked).toEqual({ rule: "restricted" });
   const refused = await live.request(url);
   expect(refused.status).toBe(403);
   expect(await refused.text()).toMatch(/The data of late has the rule restricted.*not given out/);
+  expect((await call("POST", "runs/delete-tag", { run_id, key: tag.key })).status).toBe(200);
+  expect((await live.request(url)).status).toBe(403);
   expect((await live.request(url, { method: "DELETE" })).status).toBe(200);
 });
 

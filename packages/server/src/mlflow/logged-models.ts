@@ -105,9 +105,12 @@ export class LoggedModels {
   delete(fields: Fields): object {
     const id = fields.neededId("model_id");
     return this.#database.transaction(() => {
-      const number = Number(this.#find(id)["number"]);
+      const { number: found, run } = this.#find(id);
+      const number = Number(found);
       this.#params.clear(number);
       this.#tags.clear(number);
+      // Its artifacts stay, and stay those of the run.
+      this.#database.run("INSERT INTO deleted_model VALUES (?, ?)", id, String(run));
       this.#database.run("DELETE FROM logged_model WHERE number = ?", number);
       return {};
     });

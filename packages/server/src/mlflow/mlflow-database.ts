@@ -56,6 +56,9 @@ const SCHEMA = `
     experiment INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, run TEXT NOT NULL, status TEXT NOT NULL,
     artifact_uri TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS logged_model_of_experiment ON logged_model (experiment, created DESC, id);
+  CREATE TABLE IF NOT EXISTS deleted_model (id TEXT PRIMARY KEY, run TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS workload_link (owner INTEGER NOT NULL, workload TEXT NOT NULL, rule TEXT,
+    PRIMARY KEY (owner, workload)) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS output (owner INTEGER NOT NULL, model TEXT NOT NULL, step INTEGER NOT NULL,
     PRIMARY KEY (owner, model)) STRICT, WITHOUT ROWID;
   ${tagTables.map(tagTable).join("\n")}

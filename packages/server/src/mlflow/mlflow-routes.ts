@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../api/control-plane.ts";
 import { failed } from "../api/failures.ts";
+import { rulesOfTags } from "./artifact-rules.ts";
 import { mlflowCalls } from "./calls.ts";
 import type { MlflowCall, MlflowCallName } from "./calls.ts";
 import { codeOfStatus, errorBody, MlflowError } from "./mlflow-error.ts";
@@ -54,7 +55,8 @@ async function answer(
   const hasBody = request.body !== undefined && request.body !== null;
   const values = withPathNames(hasBody ? request.body : request.query, request.params);
   const source = hasBody || request.method === "POST" || request.method === "PATCH" ? "body" : "query";
-  const { status, body } = await plane.mlflow.call({ call, values, source, user: request.principal.actor });
+  const rules = await rulesOfTags(plane, values);
+  const { status, body } = await plane.mlflow.call({ call, values, source, user: request.principal.actor, rules });
   return reply.code(status).headers(jsonReply).send(body);
 }
 

@@ -6,7 +6,7 @@ import path from "node:path";
 import { makeDirectory, ThreadCalls } from "@headroom/platform";
 import type { DriverLog } from "../driver/driver-log.ts";
 import { ArtifactStore } from "./artifact-store.ts";
-import type { MlflowCallName } from "./calls.ts";
+import type { CallContext, MlflowCallName } from "./calls.ts";
 import type { FieldSource } from "./fields.ts";
 import type { InnerCallName } from "./handlers.ts";
 import { MlflowError } from "./mlflow-error.ts";
@@ -33,6 +33,7 @@ export interface AskedCall {
   readonly values: unknown;
   readonly source: FieldSource;
   readonly user: string;
+  readonly rules?: CallContext["rules"];
 }
 
 type DatabaseThread = ThreadCalls<MlflowRequest, MlflowAnswer>;
@@ -50,11 +51,11 @@ export class MlflowService {
     this.artifacts = new ArtifactStore(options.home);
   }
 
-  async call({ call, values, source, user }: AskedCall): Promise<MlflowAnswer> {
+  async call({ call, values, source, user, rules }: AskedCall): Promise<MlflowAnswer> {
     if (this.#waitingCount >= WAITING_MAX)
       throw new MlflowError("REQUEST_LIMIT_EXCEEDED", "Too many MLflow requests wait; try again in a moment.");
     const thread = this.#started();
-    const context = { nowMs: this.#options.nowMs(), user };
+    const context = { nowMs: this.#options.nowMs(), user, rules };
     this.#waitingCount++;
     try {
       const answer = await thread.call({ kind: "call", call, values, source, context });

@@ -1,4 +1,5 @@
 /** Training code logs metrics, parameters, tags and data sets to its run. A refused request writes nothing. */
+import type { CallContext } from "./calls.ts";
 import { quoted } from "./fields.ts";
 import type { Fields } from "./fields.ts";
 import type { MlflowDatabase } from "./mlflow-database.ts";
@@ -8,6 +9,7 @@ import { metricOf, NAME_TAG } from "./runs.ts";
 import type { Runs } from "./runs.ts";
 import { tagOf, Tags, tagsOf, TAGS_PER_CALL } from "./tags.ts";
 import type { Tag } from "./tags.ts";
+import { WorkloadLinks } from "./workload-links.ts";
 
 const METRICS_PER_CALL = 1_000;
 const ENTITIES_PER_CALL = 1_000;
@@ -26,9 +28,6 @@ const modelKeys = ["artifact_path", "flavors", "utc_time_created", "run_id"];
 
 /** Tag by which a run names the attempt that logs it (`MLFLOW_RUN_CONTEXT` of the workers). */
 const ATTEMPT_TAG = "headroom.attempt_id";
-const WORKLOAD_TAG = "headroom.workload_id";
-/** Names in a path that are looked up. */
-const PATH_NAMES_MAX = 32;
 
 export interface MetricPoint {
   readonly key: string;
@@ -56,6 +55,7 @@ export class RunData {
   readonly #runs: Runs;
   readonly #tags: Tags;
   readonly #params: Tags;
+  readonly #links: WorkloadLinks;
   readonly #onPoints: (logged: AttemptPoints) => void;
 
   constructor(database: MlflowDatabase, runs: Runs, onPoints: (logged: AttemptPoints) => void) {
@@ -64,6 +64,7 @@ export class RunData {
     this.#onPoints = onPoints;
     this.#tags = new Tags(database, "run_tag");
     this.#params = new Tags(database, "param");
+    this.#links = new WorkloadLinks(database);
   }
 
   logMetric(fields: Fields): object {
@@ -87,7 +88,7 @@ export class RunData {
     });
   }
 
-  logBatch(fields: Fields): object {
+  logBatch(fields: Fields, context: CallContext): object {
     const id = fields.runId();
     const points = fields.list("metrics", METRICS_PER_CALL).map(metricPoint);
     const params = fields.list("params", TAGS_PER_CALL).map(paramOf);
@@ -102,7 +103,7 @@ export class RunData {
       const active = this.#runs.active(id);
       for (const param of params) this.#addParam(active, param);
       for (const point of points) this.#addMetric(active, point);
-      for (const tag of tags) this.#setTag(active, tag);
+      for (const tag of tags) this.#setTag(active, tag, context);
       return active;
     });
     this.#tellAttempt(number, points);
@@ -114,22 +115,11 @@ export class RunData {
     if (attemptId !== undefined) this.#onPoints({ attemptId, points });
   }
 
-  /** Workloads of the runs, and of the logged models of runs, whose names are in the path of an artifact. */
-  workloadsAt(artifact: string): readonly string[] {
-    const names = artifact.split("/").slice(0, PATH_NAMES_MAX);
-    const marks = names.map(() => "?").join(", ");
-    const rows = this.#database.search(
-      `SELECT number FROM run WHERE id IN (${marks}) OR id IN (SELECT run FROM logged_model WHERE id IN (${marks}))`,
-      [...names, ...names],
-    );
-    return rows.flatMap(({ number }) => this.#tags.get(Number(number), WORKLOAD_TAG) ?? []);
-  }
-
-  setTag(fields: Fields): object {
+  setTag(fields: Fields, context: CallContext): object {
     const id = fields.runId();
     const tag = tagOf(fields);
     return this.#database.transaction(() => {
-      this.#setTag(this.#runs.active(id), tag);
+      this.#setTag(this.#runs.active(id), tag, context);
       return {};
     });
   }
@@ -140,6 +130,7 @@ export class RunData {
     return this.#database.transaction(() => {
       const number = this.#runs.active(id);
       if (this.#tags.get(number, key) === undefined) throw missing(`No tag with name ${quoted(key)} in run ${id}.`);
+      this.#links.keep(number, key);
       this.#tags.remove(number, key);
       return {};
     });
@@ -255,7 +246,8 @@ export class RunData {
     this.#params.set(number, { key, value });
   }
 
-  #setTag(number: number, tag: Tag): void {
+  #setTag(number: number, tag: Tag, context: CallContext): void {
+    this.#links.add(number, tag, context);
     if (tag.key === NAME_TAG && tag.value !== "") this.#runs.rename(number, tag.value);
     else this.#tags.set(number, tag);
   }

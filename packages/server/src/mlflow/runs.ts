@@ -11,6 +11,7 @@ import type { MlflowDatabase, Row } from "./mlflow-database.ts";
 import { invalid, missing } from "./mlflow-error.ts";
 import { pageOf } from "./page.ts";
 import { Tags, tagsOf } from "./tags.ts";
+import { WorkloadLinks } from "./workload-links.ts";
 
 const NAME_CHARS_MAX = 500;
 const USER_CHARS_MAX = 256;
@@ -79,12 +80,14 @@ export class Runs {
   readonly #experiments: Experiments;
   readonly #tags: Tags;
   readonly #params: Tags;
+  readonly #links: WorkloadLinks;
 
   constructor(database: MlflowDatabase, experiments: Experiments) {
     this.#database = database;
     this.#experiments = experiments;
     this.#tags = new Tags(database, "run_tag");
     this.#params = new Tags(database, "param");
+    this.#links = new WorkloadLinks(database);
   }
 
   /** A run, deleted ones included. */
@@ -101,7 +104,7 @@ export class Runs {
     return Number(run["number"]);
   }
 
-  create(fields: Fields, { nowMs, user }: CallContext): object {
+  create(fields: Fields, { nowMs, user, rules }: CallContext): object {
     const experimentId = fields.id("experiment_id") ?? "0";
     const tags = tagsOf(fields);
     const named = tags.find(({ key }) => key === NAME_TAG)?.value ?? "";
@@ -126,6 +129,7 @@ export class Runs {
         started,
         uri,
       );
+      for (const tag of tags) this.#links.add(number, tag, { rules });
       for (const tag of [...tags, { key: NAME_TAG, value: name }]) this.#tags.set(number, tag);
       return { run: this.#document(this.find(id)) };
     });
