@@ -44,11 +44,15 @@ const everyEvent: Appliers<Event> = {
 interface Applier {
   readonly apply: (world: WritableWorld, event: never) => void;
   readonly isOfQueue: boolean;
+  readonly newestVersion: number;
 }
 
 /** A map, because a damaged journal can name any property of an object. */
 const appliers: ReadonlyMap<string, Applier> = new Map(
-  Object.entries(everyEvent).map(([kind, apply]) => [kind, { apply, isOfQueue: kind in workloadEvents }]),
+  Object.entries(everyEvent).map(([kind, apply]) => [
+    kind,
+    { apply, isOfQueue: kind in workloadEvents, newestVersion: newestVersion(kind) },
+  ]),
 );
 
 export const eventKinds: readonly string[] = [...appliers.keys()];
@@ -57,10 +61,8 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
   const world = writable(readonlyWorld);
   const { state } = world;
   const applier = appliers.get(event.kind);
-  // Most events have version 1, for which the lookup is skipped. The condition is negated so that a version that is not
-  // a number is refused.
-  if (applier === undefined || (event.version !== 1 && !(event.version <= newestVersion(event.kind))))
-    throw unknownEvent(event);
+  // The condition is negated so that a version that is not a number is refused.
+  if (applier === undefined || !(event.version <= applier.newestVersion)) throw unknownEvent(event);
   const { unsettledTeams } = world;
   if (unsettledTeams !== null && (event.kind !== "teamDefined" || event.atMs !== unsettledTeams.atMs))
     settleTeams(world);
