@@ -1,7 +1,8 @@
 /**
  * An endpoint that follows traffic, as users run it: no replica at first, three under load, none without requests, while
  * replicas, the gateway and the control plane are killed. `HEADROOM_KILLS=100` kills as often, and with
- * `HEADROOM_AWAY_S=600` the control plane is away for so many seconds in the end.
+ * `HEADROOM_AWAY_S=600` the control plane is away for so many seconds in the end, and after that the link between gateway and
+ * control plane loses all bytes for as long.
  */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,6 +11,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { headroom } from "../testing/recorded-terminal.ts";
+import { cutLink, type CutLink } from "../testing/cut-link.ts";
 import { startProgram, type RunningProgram } from "../testing/running-program.ts";
 
 /** An OpenAI server that needs a second to start and finishes its requests after SIGTERM. */
@@ -41,6 +43,7 @@ let home = "";
 let work = "";
 let plane: RunningProgram;
 let gateway: RunningProgram | undefined;
+let link: CutLink | undefined;
 const ready = /runs on (http:\/\/127\.0\.0\.1:(\d+))[^]*Ctrl-C/;
 const command = (...args: readonly string[]) =>
   headroom(args, { workingDirectory: work, env: { HEADROOM_HOME: home } });
@@ -73,11 +76,13 @@ afterAll(async () => {
   await gateway?.ended;
   plane.process.kill("SIGTERM");
   await plane.ended;
+  link?.close();
   rmSync(root, { recursive: true, maxRetries: 5 });
 });
 
 it("goes from no replica to three and back, through kills, without a failed request", async () => {
   const [, url = "", planePort = ""] = await up("0");
+  link = await cutLink(Number(planePort));
   const port = await freePort();
   writeFileSync(path.join(work, "server.mjs"), SERVER);
   writeFileSync(
@@ -96,7 +101,7 @@ it("goes from no replica to three and back, through kills, without a failed requ
   );
   writeFileSync(
     path.join(work, "gateway.yaml"),
-    `listen: 127.0.0.1:${port}\nstate: ${path.join(root, "gateway")}\naccess: open\ncontrolPlane: { url: "${url}", token: { file: "${path.join(home, "token")}" }, interval: 200ms }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
+    `listen: 127.0.0.1:${port}\nstate: ${path.join(home, "gateway")}\naccess: open\ncontrolPlane: { url: "http://127.0.0.1:${link.port}", token: { file: "${path.join(home, "token")}" }, interval: 200ms }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
   );
   expect(await command("apply", "-f", "chat.yaml", "--yes")).toMatchObject({ code: 0 });
   await upGateway();
@@ -161,12 +166,21 @@ it("goes from no replica to three and back, through kills, without a failed requ
     }
     await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(before + 100);
   }
+  /** Requests are answered and settled while the control plane is out of reach. */
+  const outage = async (): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, 1000 * AWAY_S));
+    const before = answered;
+    await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(before + 50);
+    expect(await settledRequests()).toBeGreaterThan(before);
+  };
   plane.process.kill("SIGKILL");
   await plane.ended;
-  const answeredBefore = answered;
-  await new Promise((resolve) => setTimeout(resolve, 1000 * AWAY_S));
-  expect(answered).toBeGreaterThan(answeredBefore + 20 * AWAY_S);
+  await outage();
   await up(planePort);
+  link.isCut = true;
+  await outage();
+  expect(link.lostBytes).toBeGreaterThan(0);
+  link.isCut = false;
   isOver = true;
   await Promise.all(clients);
   await expect.poll(shown, { timeout: 40_000 }).toMatchObject({ wanted: 0, ready: 0 });
@@ -174,15 +188,40 @@ it("goes from no replica to three and back, through kills, without a failed requ
   const lines = usageLines();
   expect(answeredIds.filter((id) => lines.get(id) !== 1)).toEqual([]);
   expect([...lines.values()].filter((count) => count > 1)).toEqual([]);
+  expect(await settledRequests()).toBe(lines.size);
+  expect(await chargedRequests(url)).toBe(lines.size);
   const { stdout } = await command("why", "chat");
   expect(stdout).toContain("no requests for");
-  console.log(`endpoint: ${answered} requests answered, ${KILLS} kills, ${AWAY_S} s without control plane, 0 failed`);
+  console.log(
+    `endpoint: ${answered} requests answered, ${KILLS} kills, ${AWAY_S} s without link and control plane each, 0 failed`,
+  );
 });
+
+/** Requests that the ledger has settled, from the usage files of the gateway. */
+async function settledRequests(): Promise<number> {
+  const [state, ledger] = [path.join(home, "gateway"), path.join(root, "ledger.json")];
+  const { code, stdout, stderr } = await command("gateway", "usage", state, "--ledger", ledger, "--json");
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  const { sums } = JSON.parse(stdout) as { readonly sums: readonly { readonly requests: number }[] };
+  return sums.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+/** Requests in the costs that the control plane states. */
+async function chargedRequests(url: string): Promise<number> {
+  const token = readFileSync(path.join(home, "token"), "utf8").trim();
+  const response = await fetch(`${url}/v1/costs`, { headers: { authorization: `Bearer ${token}` } });
+  const { metered, problems } = (await response.json()) as {
+    readonly metered: readonly { readonly subject: string; readonly requestCount: number }[];
+    readonly problems: readonly string[];
+  };
+  expect(problems).toEqual([]);
+  return metered.filter(({ subject }) => subject === "chat").reduce((sum, line) => sum + line.requestCount, 0);
+}
 
 /** Number of usage lines of each request. */
 function usageLines(): ReadonlyMap<string, number> {
   const lines = new Map<string, number>();
-  for (const file of globSync(path.join(root, "gateway", "*", "usage", "usage-*.jsonl")))
+  for (const file of globSync(path.join(home, "gateway", "*", "usage", "usage-*.jsonl")))
     for (const line of readFileSync(file, "utf8").split("\n")) {
       if (line === "") continue;
       const { id } = JSON.parse(line) as { readonly id: string };
