@@ -121,6 +121,9 @@ export class SeriesRows {
 
   /** Writes values of earlier times, by subject, as far as the series have no later value of the same name. */
   writePast(database: DatabaseSync, samples: ReadonlyMap<string, readonly SubjectSample[]>): void {
+    // Gathered samples may be earlier than past ones of other names.
+    const gathered = [...samples.keys()].filter((subject) => this.#gathered.has(subject));
+    if (gathered.length > 0) this.#write(database, gathered);
     this.#writeRows(database, samples.keys(), (series, subject) => {
       const newestMs = new Map(series.names.map((name) => [name, series.newestMs(name) ?? 0]));
       const later = (samples.get(subject) ?? []).filter(({ atMs, values }) =>

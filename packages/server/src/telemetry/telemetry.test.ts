@@ -49,6 +49,16 @@ const stepsOf = (database: TelemetryDatabase, workloadId: string): readonly (rea
   database.read(of(workloadId)).items.map((each) => each.progress.map(({ step }) => step));
 
 describe("the telemetry store", () => {
+  it("writes past values among gathered ones of other names in the order of their times", async () => {
+    const database = opened();
+    const subject = "node:n1";
+    database.addSubjects([10_000, 30_000].map((atMs) => ({ subject, atMs, values: { load: 1 } })));
+    await database.addPast([5_000, 20_000, 40_000].map((atMs) => ({ subject, atMs, values: { inletC: 21 } })));
+    database.flush(50_000, true);
+    expect(database.series({ subject, points: 100 }).atMs).toEqual([5_000, 10_000, 20_000, 30_000, 40_000]);
+    database.close();
+  });
+
   it("is complete until now at most, whatever times samples have", () => {
     const database = opened();
     expect(database.completeUntilMs(1_000_000)).toBeNull();
