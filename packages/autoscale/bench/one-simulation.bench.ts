@@ -158,5 +158,8 @@ process.stdout.write(
     requests_accelerator_hours: rounded(sum.requests),
     queue_accelerator_hours: rounded(sum.queue),
     hours_error_pct: errorPct(sum),
+    endpoint_hours_error_mean_abs_pct: rounded(
+      all.reduce((total, one) => total + Math.abs(errorPct(one)), 0) / Math.max(1, all.length),
+    ),
   })}\n`,
 );
