@@ -80,6 +80,7 @@ async function place(
 ): Promise<void> {
   const [folder, last] = await holdTarget(checkpointDir, root, name);
   const [draft, aside] = [draftName(), draftName()];
+  let isReplaced = false;
   try {
     const source = await HeldDirectory.open(path.dirname(from));
     try {
@@ -91,16 +92,24 @@ async function place(
       if (error.code !== "ENOENT") throw error;
     });
     await rename(folder.at(draft), folder.at(last));
+    isReplaced = true;
     syncPath(folder.path);
   } finally {
-    // The draft of a copy that failed, or what the copy has replaced. They may be large.
-    const real = await readlink(folder.path);
-    try {
-      await new TreeRemover().remove([path.join(real, draft), path.join(real, aside)]);
-    } finally {
-      await folder.close();
-    }
+    // The bytes that were there go back; if a job has written there again, they stay beside that.
+    if (!isReplaced) await rename(folder.at(aside), folder.at(last)).catch(() => {});
+    await removeTrees(folder, isReplaced ? [draft, aside] : [draft]).catch((error: unknown) => {
+      process.emitWarning(
+        `A draft of a checkpoint, or the bytes in its place, could not be removed from ${checkpointDir}: ${String(error)}`,
+      );
+    });
+    await folder.close();
   }
+}
+
+/** The draft of a copy that failed, or what the copy has replaced. They may be large. */
+async function removeTrees(folder: HeldDirectory, names: readonly string[]): Promise<void> {
+  const real = await readlink(folder.path);
+  await new TreeRemover().remove(names.map((name) => path.join(real, name)));
 }
 
 const draftName = (): string => `.headroom-${randomUUID()}`;

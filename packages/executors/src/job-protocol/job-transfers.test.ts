@@ -1,6 +1,8 @@
 /** Uploads of jobs whose records may be forged: a job of the same user can write to the whole shared directory. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { attemptId, workloadId } from "@headroom/model";
@@ -139,6 +141,34 @@ it("writes a checkpoint over what is there, and removes that", async () => {
   expect(readdirSync(own)).toEqual(["step"]);
   expect(readdirSync(path.join(own, "step"), { recursive: true })).toEqual(["deep", "deep/weights"]);
   expect(readFileSync(path.join(own, "step", "deep", "weights"), "utf8")).toBe("new");
+});
+
+it("keeps what is there if its place is taken again while a checkpoint is put there", async () => {
+  const stored = { uri: "file:///x", version: "checkpoint:c@1", digest: "sha256:0", path: "step", step: 1 };
+  const launch = effect("nlp", { resume: { stored } });
+  const own = folder.shared("checkpoints", taskDirName(launch));
+  mkdirSync(path.join(own, "step"), { recursive: true });
+  writeFileSync(path.join(own, "step", "old"), "old");
+  writeFileSync(folder.at("bytes"), "new");
+  const { rename } = files;
+  let count = 0;
+  const contested: typeof rename = async (from, to) => {
+    // A process of an earlier attempt writes the step again.
+    if (++count === 2) mkdirSync(path.join(own, "step", "again"), { recursive: true });
+    return rename(from, to);
+  };
+  Object.assign(files, { rename: contested });
+  syncBuiltinESMExports();
+  try {
+    await expect(transfers.restore(launch, own, () => Promise.resolve(folder.at("bytes")))).rejects.toThrow(/EISDIR/);
+  } finally {
+    Object.assign(files, { rename });
+    syncBuiltinESMExports();
+  }
+  const names = readdirSync(own, { recursive: true }) as string[];
+  expect(names).toContain(path.join("step", "again"));
+  expect(names.filter((name) => name.endsWith("/old"))).toHaveLength(1);
+  expect(names).toHaveLength(4);
 });
 
 it("leaves nothing of a checkpoint that cannot be copied, and waits for no pipe", async () => {
