@@ -6,32 +6,34 @@ import { expect, it } from "vitest";
 import { sliceOf } from "../../../../tools/testing/rotating.ts";
 import { playRuleWorld } from "./testing/rule-world.ts";
 
-const COUNTED = [
-  "started",
-  "refusedStarts",
-  "uploads",
-  "drains",
-  "ruled",
-  "clusterStarts",
-  "namedStarts",
-  "mlflowUploads",
-  "mlflowRefusals",
-] as const;
+/** About half of the counts of the whole sample: of 190 worlds, 21 starts name a directory and 64 are on a cluster. */
+const least = {
+  started: 350,
+  refusedStarts: 500,
+  uploads: 80,
+  drains: 90,
+  ruled: 1_200,
+  clusterStarts: 30,
+  namedStarts: 10,
+  mlflowUploads: 75,
+  mlflowRefusals: 100,
+};
+const counted = Object.keys(least) as (keyof typeof least)[];
 
 it("keeps bytes with data rules at their places by every route", async () => {
-  const { seeds, least } = sliceOf({ size: 190 });
+  const slice = sliceOf({ size: 190 });
   const leaked: string[] = [];
-  const sum = Object.fromEntries(COUNTED.map((key) => [key, 0])) as Record<(typeof COUNTED)[number], number>;
-  for (const seed of seeds) {
+  const sum = Object.fromEntries(counted.map((key) => [key, 0])) as Record<keyof typeof least, number>;
+  for (const seed of slice.seeds) {
     const dir = mkdtempSync(path.join(tmpdir(), "headroom-rules-"));
     try {
       const { leaks, ...counts } = await playRuleWorld(seed, dir);
       leaked.push(...leaks.map((leak) => `seed ${seed}: ${leak}`));
-      for (const key of COUNTED) sum[key] += counts[key];
+      for (const key of counted) sum[key] += counts[key];
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
   }
   expect(leaked).toEqual([]);
-  for (const key of COUNTED) expect(sum[key], key).toBeGreaterThan(least(50));
+  for (const key of counted) expect(sum[key], key).toBeGreaterThan(slice.least(least[key]));
 });
