@@ -115,13 +115,14 @@ function run(isYielding: boolean): Readonly<Record<string, unknown>> {
   const waits: number[] = [];
   let starts = 0;
   const looked = ({ id }: Model): ScaledEndpoint | null => {
-    const { workloads, attempts } = simulation.engine.state;
+    const { workloads, attempts, pools } = simulation.engine.state;
     const workload = workloads.get(id);
     return workload === undefined
       ? null
       : scaledEndpoint(
           workload,
           workload.activeAttempts.flatMap((attempt) => attempts.get(attempt) ?? []),
+          pools.values(),
         );
   };
   const scale = (command: ScaleCommand | null): void => void (command !== null && send(command));

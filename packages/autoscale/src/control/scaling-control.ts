@@ -71,7 +71,7 @@ export interface ScalingStep {
 export function scaledEndpoint(
   workload: Workload,
   active: readonly Attempt[],
-  pools: Iterable<Pool> = [],
+  pools: Iterable<Pool>,
 ): ScaledEndpoint | null {
   const { id, spec, scale, endedAtMs, stopRequested } = workload;
   if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;

@@ -64,6 +64,9 @@ describe("the demo's endpoint", () => {
     expect(chat?.scaling?.metrics).toMatchObject([followed]);
     expect(chat?.scaling?.metrics?.[0]?.atMs).toBeGreaterThan(list.nowMs - 60_000);
     expect(chat?.scaling?.sentence).not.toBe("");
+    const types = chat?.scaling?.types ?? [];
+    expect(types.map(({ type }) => type).toSorted()).toEqual(["H100-SXM", "H200-SXM"]);
+    expect(types.some(({ isPredicted }) => !isPredicted)).toBe(true);
     const { items } = await client.workloadHistory(chat?.workloadId ?? "");
     expect(items.some(({ sentence }) => /requests in progress, target 32 for each replica/.test(sentence))).toBe(true);
   });

@@ -133,7 +133,7 @@ export class DemoEndpoints implements EndpointReadings {
     kept: FollowedEndpoint,
     { nowMs, queued }: { readonly nowMs: number; readonly queued: number },
   ): void {
-    const endpoint = scaledEndpoint(workload, this.#activeOf(workload));
+    const endpoint = scaledEndpoint(workload, this.#activeOf(workload), this.#parts.engine().state.pools.values());
     if (endpoint === null) return void (kept.state = null);
     // The demo's metric source reads the queues of the engines at each look.
     const source = { source: "engines", atMs: nowMs, everyMs: LOOK_MS, replicas: null };

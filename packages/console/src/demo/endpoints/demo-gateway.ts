@@ -19,6 +19,8 @@ const BATCH = 48;
 const TTFT_MS = 210;
 const TPOT_MS = 24;
 const FAILED_PER_10000 = 8;
+/** Times of a replica, which are the same on all types. */
+const TIMES = { tokenMs: TPOT_MS, promptMs: TTFT_MS, workMs: Math.round((1000 * REQUEST_S) / BATCH) };
 /** Latencies of a slow revision, as multiples. */
 const SLOWER = 1.25;
 /** Requests spread around the mean latency by this much, in logarithms. */
@@ -82,7 +84,11 @@ export class DemoGateway {
       kvUsage: isThere ? Math.round(100 * (0.05 + 0.8 * busy)) / 100 : null,
       ttft: arrived > 0 && isThere ? quantiles(TTFT_MS * wait * (0.8 + 0.4 * busy), 12 * arrived) : null,
       tpot: arrived > 0 && isThere ? quantiles(TPOT_MS * (0.8 + 0.4 * busy), 12 * arrived) : null,
-      replicas: serving.map(({ ready }) => ({ address: ready?.address ?? "", requests: Math.round(perReplica) })),
+      replicas: serving.map(({ ready }) => ({
+        address: ready?.address ?? "",
+        requests: Math.round(perReplica),
+        times: TIMES,
+      })),
       ...(split === null ? {} : { rollout: split }),
     };
   }
