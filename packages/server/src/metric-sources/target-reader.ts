@@ -97,7 +97,7 @@ export class TargetReader {
     this.#dueAtMs += byMs;
   }
 
-  /** Reads the target once. Never rejects: a failure is a state. */
+  /** Reads the target once, and is not due before it is released. Never rejects: a failure is a state. */
   async read(addresses: AddressReader, known: KnownSubjects, clock: () => number): Promise<Outcome["samples"]> {
     const beganMs = clock();
     this.#isReading = true;
@@ -116,9 +116,12 @@ export class TargetReader {
       const problem = (error instanceof Error ? error.message : String(error)).slice(0, 500);
       this.#enter("silent", clock(), { durationMs: clock() - beganMs, sampleCount: 0, valueCount: 0, problem });
       return [];
-    } finally {
-      this.#isReading = false;
     }
+  }
+
+  /** Lets the next reading begin: what this one gave is recorded. */
+  release(): void {
+    this.#isReading = false;
   }
 
   /**
@@ -141,6 +144,8 @@ export class TargetReader {
       const text = await addresses.read({ url: address, token, timeoutMs, accept: "application/json" });
       return rangeSamples(text, query, { known, range: missing });
     } catch (error) {
+      // The time of this failure is not read either: a Prometheus that fails each time would delay each reading.
+      this.#knownUntilMs = null;
       const period = `${new Date(missing.fromMs).toISOString()} to ${new Date(missing.untilMs).toISOString()}`;
       const reason = error instanceof Error ? error.message : String(error);
       this.#state = { ...this.#state, problem: `values from ${period} are unknown: ${reason}`.slice(0, 500) };

@@ -54,3 +54,63 @@ it("reads a target again and again while hundreds before it never answer", async
     }
   }
 }, 30_000);
+
+type Answer = (isRange: boolean, answer: (status?: number) => void) => void;
+
+/** A schedule with one query of a Prometheus, whose interval of five seconds passes in a tenth of a second. */
+async function queried(onRequest: Answer) {
+  const recorded: number[] = [];
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://h");
+    const isRange = pathname.endsWith("_range");
+    const values = isRange ? { values: [[Number(searchParams.get("end")) - 1, "1"]] } : { value: [0, "2"] };
+    const data = { resultType: isRange ? "matrix" : "vector", result: [{ metric: {}, ...values }] };
+    onRequest(isRange, (status = 200) => {
+      response.writeHead(status).end(JSON.stringify({ status: "success", data }));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const queries = [{ value: "load", unit: "", query: "load", subject: "fleet" }];
+  const read = readMetricSource({ kind: "metricSource", name: "s", type: "prometheus", url, every: "5s", queries });
+  if (!read.ok || read.declaration.type !== "prometheus") throw new Error(JSON.stringify(read));
+  const nowMs = (): number => Math.round(1_000_000_000 + performance.now() * 50);
+  const record = (samples: readonly { readonly values: Readonly<Record<string, number>> }[]): void =>
+    void recorded.push(...samples.flatMap(({ values }) => Object.values(values)));
+  const recordPast = async (samples: Parameters<typeof record>[0]): Promise<void> => record(samples);
+  const schedule = new TargetSchedule({ record, recordPast, completeUntilMs: nowMs() - 1_000_000, nowMs });
+  const query = read.declaration.queries[0] ?? null;
+  schedule.set({
+    sources: [{ declaration: read.declaration, token: null }],
+    targets: [{ source: "s", node: null, endpoint: null, replica: null, url, kind: "query", query }],
+    nodes: new Set(),
+    endpoints: [],
+  });
+  const close = (): void => {
+    schedule.close();
+    server.closeAllConnections();
+    server.close();
+  };
+  return { schedule, recorded, nowMs, close };
+}
+
+it("reads a query again only when its past is recorded", async () => {
+  let requestCount = 0;
+  let release: ((status?: number) => void) | undefined;
+  const { recorded, nowMs, close } = await queried((isRange, answer) => {
+    requestCount++;
+    if (isRange && release === undefined) release = answer;
+    else answer();
+  });
+  try {
+    await expect.poll(() => release, { timeout: 20_000 }).toBeDefined();
+    const beganAtMs = nowMs();
+    await expect.poll(() => nowMs() - beganAtMs, { timeout: 20_000 }).toBeGreaterThan(50_000);
+    expect([requestCount, recorded]).toEqual([2, []]);
+    release?.();
+    await expect.poll(() => recorded.length, { timeout: 20_000 }).toBeGreaterThan(2);
+    expect(recorded.slice(0, 2)).toEqual([1, 2]);
+  } finally {
+    close();
+  }
+}, 30_000);

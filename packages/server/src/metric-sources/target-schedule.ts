@@ -179,18 +179,23 @@ export class TargetSchedule {
     }
   }
 
+  /** A reading lasts until its past is recorded too: queries over ranges are bounded as others, and values are recorded in their order. */
   async #read(reader: TargetReader, kind: "silent" | "other"): Promise<void> {
     this.#reading[kind]++;
-    const samples = await reader.read(this.#addresses, this.#known, this.#options.nowMs);
-    this.#reading[kind]--;
-    this.#followed.addAnswer(reader, this.#options.nowMs());
-    // Before the newest values are recorded: earlier ones than the newest of a series are not taken.
-    const past = await reader.readPast(this.#addresses, this.#known);
-    if (past.length > 0) await this.#options.recordPast(past);
-    if (samples.length === 0) return;
-    const { node, endpoint } = reader.target;
-    if (endpoint !== null) this.#changedEndpoints.add(endpoint);
-    this.#record(node, samples);
+    try {
+      const samples = await reader.read(this.#addresses, this.#known, this.#options.nowMs);
+      this.#followed.addAnswer(reader, this.#options.nowMs());
+      // Before the newest values are recorded: earlier ones than the newest of a series are not taken.
+      const past = await reader.readPast(this.#addresses, this.#known);
+      if (past.length > 0) await this.#options.recordPast(past);
+      if (samples.length === 0) return;
+      const { node, endpoint } = reader.target;
+      if (endpoint !== null) this.#changedEndpoints.add(endpoint);
+      this.#record(node, samples);
+    } finally {
+      this.#reading[kind]--;
+      reader.release();
+    }
   }
 
   /** Keeps the state of readings for rates if the source is the same. */
