@@ -58,6 +58,6 @@ export interface TargetState {
   /** Samples of the last reading, and those of them that became values of a subject. */
   readonly sampleCount: number;
   readonly valueCount: number;
-  /** Why the target is silent, or the first line that could not be read; `null`: there is no problem. */
+  /** Why the target is silent, the first line or the past period that could not be read; `null`: there is no problem. */
   readonly problem: string | null;
 }

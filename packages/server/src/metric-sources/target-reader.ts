@@ -18,6 +18,8 @@ const PAST_MS_MAX = 30 * 86_400_000;
 const PAST_POINTS_MIN = 5;
 const PAST_POINTS_MAX = 60;
 const PAST_VALUES_MAX = 200_000;
+/** Time in ms for which a period that could not be read is stated. */
+const PAST_STATED_MS = 86_400_000;
 
 interface Outcome {
   readonly samples: readonly SubjectSample[];
@@ -38,6 +40,8 @@ export class TargetReader {
   #knownUntilMs: number | null;
   /** A period before the last reading of which values of the query are missing; `null`: none. */
   #missing: Pick<QueryRange, "fromMs" | "untilMs"> | null = null;
+  /** The newest period whose values could not be read. Later readings give other values, so it is stated on. */
+  #pastProblem: { readonly untilMs: number; readonly text: string } | null = null;
 
   /** `knownUntilMs`: time up to which an earlier process has recorded values; `null`: there was none. */
   constructor(
@@ -70,7 +74,8 @@ export class TargetReader {
   }
 
   get state(): TargetState {
-    return { target: this.target, ...this.#state };
+    const problems = [this.#state.problem, this.#pastProblem?.text ?? null].filter((each) => each !== null);
+    return { target: this.target, ...this.#state, problem: problems.length === 0 ? null : problems.join("; ") };
   }
 
   /** Values of the last reading of a replica, for the endpoint. */
@@ -148,7 +153,8 @@ export class TargetReader {
       this.#knownUntilMs = null;
       const period = `${new Date(missing.fromMs).toISOString()} to ${new Date(missing.untilMs).toISOString()}`;
       const reason = error instanceof Error ? error.message : String(error);
-      this.#state = { ...this.#state, problem: `values from ${period} are unknown: ${reason}`.slice(0, 500) };
+      const text = `values from ${period} are unknown: ${reason}`.slice(0, 500);
+      this.#pastProblem = { untilMs: missing.untilMs, text };
       return [];
     }
   }
@@ -158,6 +164,7 @@ export class TargetReader {
     if (this.target.query !== null && beganMs - fromMs > PAST_INTERVALS_MIN * this.everyMs)
       this.#missing = { fromMs, untilMs: beganMs };
     this.#knownUntilMs = beganMs;
+    if (this.#pastProblem !== null && beganMs - this.#pastProblem.untilMs > PAST_STATED_MS) this.#pastProblem = null;
   }
 
   #enter(state: "up" | "silent", nowMs: number, rest: Partial<TargetState>): void {

@@ -114,3 +114,18 @@ it("reads a query again only when its past is recorded", async () => {
     close();
   }
 }, 30_000);
+
+it("states a period on whose values could not be read", async () => {
+  const { schedule, recorded, close } = await queried((isRange, answer) => answer(isRange ? 503 : 200));
+  try {
+    await expect.poll(() => recorded.length, { timeout: 20_000 }).toBeGreaterThan(3);
+    expect(schedule.states).toMatchObject([
+      {
+        state: "up",
+        problem: expect.stringMatching(/^values from 1970-01-12T\S+ to 1970-01-12T\S+ are unknown: HTTP 503/),
+      },
+    ]);
+  } finally {
+    close();
+  }
+}, 30_000);
