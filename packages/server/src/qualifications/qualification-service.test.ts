@@ -150,7 +150,7 @@ describe("qualification of nodes", () => {
     await failing.until(() => failing.calls().length >= 2 && failing.node("n1")?.qualification === undefined);
     // The second run failed, and the suite was repeated once.
     expect([failing.calls().length, failing.service.resultOf("n1")?.isPassed]).toEqual([5, true]);
-    const late = new Bench(`await new Promise((done) => setTimeout(done, 1_500)); ${passing}`, { limitMs: 3_000 }, 9);
+    const late = new Bench(`await new Promise((done) => setTimeout(done, 3_000)); ${passing}`, { limitMs: 6_000 }, 9);
     late.join("n1");
     await late.until(() => late.calls().length > 0 && late.node("n1")?.qualification === undefined);
     expect(late.calls().length).toBeLessThan(3);
