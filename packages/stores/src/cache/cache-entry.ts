@@ -8,6 +8,7 @@ import { contentDigest, OperationalError, syncPath } from "@headroom/platform";
 import type { HeldDirectory } from "@headroom/platform";
 import { z } from "zod";
 import { CONTENT } from "../transfers/download.ts";
+import { unlessForeign } from "./unless-foreign.ts";
 
 const entryRecord = z.strictObject({
   uri: z.string(),
@@ -44,7 +45,7 @@ export async function sealDraft(
 /** Writes the bytes of an entry to the disk, and then the record without its mark, unless the entry is gone by then. */
 export async function syncEntry(dir: HeldDirectory, isStillThere: () => boolean): Promise<void> {
   await syncTree(dir, CONTENT);
-  const record = await readEntry(dir);
+  const record = await readEntry(dir).catch(() => null);
   await dir.remove(`${RECORD}.new`);
   if (record === null || !isStillThere()) return;
   const { unsynced: _, ...synced } = record;
@@ -75,8 +76,10 @@ export function recordInBoot(record: EntryRecord, bootId: string): EntryRecord |
 
 /** The record of an entry; `null`: it is missing or damaged. */
 export async function readEntry(dir: HeldDirectory): Promise<EntryRecord | null> {
+  const text = await dir.read(RECORD).catch(unlessForeign);
+  if (text === null) return null;
   try {
-    const outcome = entryRecord.safeParse(JSON.parse(await dir.read(RECORD)));
+    const outcome = entryRecord.safeParse(JSON.parse(text));
     return outcome.success ? outcome.data : null;
   } catch {
     return null;

@@ -130,16 +130,23 @@ it("opens with links and folders in the places of leases, which it removes", asy
   expect(folder.leaked()).toEqual(["token"]);
 });
 
-it("keeps leases that the file system does not give, and reads them at the next request", async () => {
-  await obtain(() => {});
-  await cache.close();
-  cache = open();
-  const unreadable = vi.spyOn(HeldDirectory.prototype, "read");
-  unreadable.mockRejectedValueOnce(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
-  await expect(cache.report()).rejects.toMatchObject({ code: "EMFILE" });
-  unreadable.mockRestore();
-  expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
-});
+it.each(["holder", "entry.json"])(
+  "keeps a file %s that the file system does not give, and reads it at the next request",
+  async (file) => {
+    await obtain(() => {});
+    await cache.close();
+    cache = open();
+    const { read } = HeldDirectory.prototype;
+    const unreadable = vi.spyOn(HeldDirectory.prototype, "read");
+    unreadable.mockImplementation(async function (this: HeldDirectory, name) {
+      if (name !== file) return await read.call(this, name);
+      throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+    });
+    await expect(cache.report()).rejects.toMatchObject({ code: "EMFILE" });
+    unreadable.mockRestore();
+    expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
+  },
+);
 
 it("forgets a transfer that could not begin", async () => {
   const flights = new Flights();

@@ -2,6 +2,7 @@
 import { rmSync } from "node:fs";
 import { writePrivateFile } from "@headroom/platform";
 import type { HeldDirectory } from "@headroom/platform";
+import { unlessForeign } from "./unless-foreign.ts";
 
 /** A plain name of a file, such as that of an attempt's directory. */
 const HOLDER = /^[^./][^/]{0,200}$/;
@@ -63,21 +64,4 @@ export class Leases {
   holdersOf(key: string): readonly string[] {
     return [...this.#keys].filter(([, keys]) => keys.has(key)).map(([holder]) => holder);
   }
-}
-
-/** Errors of reading a link, a folder, a socket, or a file that is larger than every lease. */
-const foreign: readonly (string | undefined)[] = [
-  "ELOOP",
-  "EISDIR",
-  "ENOTDIR",
-  "ENXIO",
-  "ENOENT",
-  "ERR_FS_FILE_TOO_LARGE",
-  "ERR_STRING_TOO_LONG",
-];
-
-/** `null`: it is no lease, or is there no more. Attempts that run have the others, also while the file system does not give them. */
-function unlessForeign(error: NodeJS.ErrnoException): null {
-  if (foreign.includes(error.code)) return null;
-  throw error;
 }
