@@ -7,19 +7,21 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { LoadReporter } from "./load-reporter.ts";
 
-it("reports without tokens to a control plane of an earlier release", async () => {
+it.each([
+  { release: "before measured times", refused: ["times"], forms: ["tokens times", "tokens", "tokens"] },
+  { release: "before tokens", refused: ["times", "tokens"], forms: ["tokens times", "tokens", "", ""] },
+])("reports what a control plane of a release $release takes", async ({ refused, forms }) => {
   const folder = mkdtempSync(path.join(tmpdir(), "headroom-reporter-"));
   const token = path.join(folder, "token");
   writeFileSync(token, "secret\n");
-  const withTokens: boolean[] = [];
+  const sent: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part: Buffer) => (text += part.toString()));
     request.on("end", () => {
-      const hasTokens = "tokens" in (JSON.parse(text) as object);
-      expect(text.includes("times")).toBe(hasTokens);
-      withTokens.push(hasTokens);
-      response.writeHead(hasTokens ? 400 : 200).end("{}");
+      const fields = ["tokens", "times"].filter((field) => text.includes(`"${field}"`));
+      sent.push(fields.join(" "));
+      response.writeHead(fields.some((field) => refused.includes(field)) ? 400 : 200).end("{}");
     });
   });
   server.listen(0, "127.0.0.1");
@@ -49,7 +51,7 @@ it("reports without tokens to a control plane of an earlier release", async () =
   const endpoint = { workloadId: "w1", isAutoscaled: true, pools: ["p"] };
   await reporter.report([endpoint]);
   await reporter.report([endpoint]);
-  expect(withTokens).toEqual([true, false, false]);
+  expect(sent).toEqual(forms);
   expect(logged).toEqual([]);
   server.close();
   rmSync(folder, { recursive: true });

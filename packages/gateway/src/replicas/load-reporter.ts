@@ -15,8 +15,8 @@ const TIMEOUT_MS = 5_000;
 const REPEAT_MS = 5_000;
 /** Time without reports after the control plane refused one. */
 const REFUSED_MS = 30_000;
-/** Time without tokens in reports after a control plane of an earlier release refused them. */
-const NO_TOKENS_MS = 600_000;
+/** Time without the fields of reports that a control plane of an earlier release refused. */
+const EARLIER_FORM_MS = 600_000;
 
 /** Requests that left the endpoint or stayed although it was saturated, by reason, since the start of the gateway. */
 export interface OverflowLoad {
@@ -84,7 +84,8 @@ export class LoadReporter {
   /** Endpoints whose refusal was logged. */
   readonly #refusalLogged = new Set<string>();
   /** Time from which reports of an endpoint have tokens again. */
-  readonly #tokensFromMs = new Map<string, number>();
+  /** The form that an earlier release took last, and the time until which only it is sent. */
+  readonly #earlierForms = new Map<string, { readonly form: number; readonly untilMs: number }>();
 
   constructor(setup: ReporterSetup) {
     this.#setup = setup;
@@ -92,7 +93,7 @@ export class LoadReporter {
 
   async report(endpoints: readonly ReportedEndpoint[]): Promise<void> {
     const present = new Set(endpoints.map(({ workloadId }) => workloadId));
-    for (const known of [this.#sent, this.#refusedUntilMs, this.#tokensFromMs])
+    for (const known of [this.#sent, this.#refusedUntilMs, this.#earlierForms])
       for (const id of known.keys()) if (!present.has(id)) known.delete(id);
     await Promise.all(endpoints.map((endpoint) => this.#reportOne(endpoint)));
   }
@@ -110,12 +111,9 @@ export class LoadReporter {
     const sent = this.#sent.get(workloadId);
     if (sent !== undefined && sent.key === key && nowMs - sent.atMs < REPEAT_MS) return;
     const report = { version: VERSION, gateway, startedAtMs, ...others, replicas: counts };
-    const hasTokens = nowMs >= (this.#tokensFromMs.get(workloadId) ?? 0);
-    let status = await this.#put(workloadId, hasTokens ? { ...report, tokens, replicas } : report);
-    if (status === 400 && hasTokens) {
-      status = await this.#put(workloadId, report);
-      if (status === 200) this.#tokensFromMs.set(workloadId, nowMs + NO_TOKENS_MS);
-    }
+    // Releases before the measured times, and before those the tokens, refuse fields that they do not know.
+    const forms = [{ ...report, tokens, replicas }, { ...report, tokens }, report];
+    const status = await this.#putFirstTaken(workloadId, forms, nowMs);
     if (status === 200) {
       this.#sent.set(workloadId, { key, atMs: nowMs });
       this.#refusalLogged.delete(workloadId);
@@ -124,6 +122,19 @@ export class LoadReporter {
       if (isAutoscaled && !this.#refusalLogged.has(workloadId)) this.#setup.log(refusalText(workloadId, status));
       this.#refusalLogged.add(workloadId);
     }
+  }
+
+  /** Returns the status of the first form that is not refused as malformed, or of the last one. */
+  async #putFirstTaken(workloadId: string, forms: readonly object[], nowMs: number): Promise<number> {
+    const earlier = this.#earlierForms.get(workloadId);
+    const first = earlier !== undefined && nowMs < earlier.untilMs ? earlier.form : 0;
+    let status = 400;
+    for (let form = first; form < forms.length && status === 400; form++) {
+      status = await this.#put(workloadId, forms[form]!);
+      if (status === 200 && form > first)
+        this.#earlierForms.set(workloadId, { form, untilMs: nowMs + EARLIER_FORM_MS });
+    }
+    return status;
   }
 
   /** Returns the status, or 0 without an answer: the list of endpoints tells that the control plane is away. */
