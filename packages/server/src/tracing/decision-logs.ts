@@ -1,5 +1,5 @@
 /** Log records of decisions, attempts and nodes, from the events of the journal. https://opentelemetry.io/docs/specs/otel/logs/data-model/ */
-import type { Event } from "@headroom/model";
+import type { Event, NodeFault } from "@headroom/model";
 import { eventTitle } from "@headroom/views";
 
 /** A log record without its form in the protocol of the exporter. */
@@ -40,7 +40,14 @@ export function logOfEvent(sequence: number, event: Event, traceId: string | nul
     if (typeof value === "string") attributes[`headroom.${name}`] = value.slice(0, TEXT_MAX);
     else if (Number.isSafeInteger(value)) attributes[`headroom.${name}`] = value as number;
   }
-  const hasFailed = event.kind === "attemptEnded" && event.outcome !== "succeeded";
+  if (event.kind === "faultsReported") attributes["headroom.faults"] = faultTexts(event.faults).slice(0, TEXT_MAX);
+  // A stopped attempt was preempted, cancelled or scaled down.
+  const hasFailed = event.kind === "attemptEnded" && (event.outcome === "failed" || event.outcome === "lost");
   const isWarning = hasFailed || warnings.has(event.kind);
   return { traceId, atMs: event.atMs, severity: isWarning ? "WARN" : "INFO", body: `${subject}: ${title}`, attributes };
 }
+
+const faultTexts = (faults: readonly NodeFault[]): string =>
+  faults
+    .map(({ severity, code, device }) => `${severity} ${code}${device === undefined ? "" : ` ${device}`}`)
+    .join(", ");
