@@ -144,9 +144,9 @@ const typeFigures = z
     }),
     times: replicaTimes.nullable().meta({ description: "null: neither measured nor predicted." }),
     isPredicted: z.boolean().meta({ description: "True: its datasheet beside that of a measured type." }),
-    isFailing: z
-      .boolean()
-      .meta({ description: "Whether it is turned away for a replica that failed before it was ready." }),
+    isFailing: z.boolean().meta({
+      description: "Whether it is turned away: a replica failed before it was ready, or was not ready in time.",
+    }),
     isFast: z.boolean().nullable().meta({ description: "Whether a request alone is within the targets of latency." }),
     covers: z
       .boolean()

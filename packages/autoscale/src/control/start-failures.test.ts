@@ -9,6 +9,7 @@ const active = (id: string, changes: Partial<Attempt> = {}): Attempt =>
   ({ id, acceleratorType: "L4", stop: null, ...changes }) as Attempt;
 const failed = (id: string, endedAtMs: number, outcome: EndedAttempt["outcome"] = "failed"): EndedAttempt =>
   ({ id, acceleratorType: "L4", endedAtMs, outcome }) as EndedAttempt;
+const notReadyInTime = (id: string): EndedAttempt => ({ ...failed(id, NOW_MS, "stopped"), stopReason: "notReady" });
 const isReady = { ready: { atMs: NOW_MS, address: "h:1" } };
 
 function failuresAfter(...looks: readonly Partial<ReplicaStarts>[]): StartFailures {
@@ -20,6 +21,12 @@ function failuresAfter(...looks: readonly Partial<ReplicaStarts>[]): StartFailur
 describe("a type whose replica fails before it is ready", () => {
   it("is turned away for ten minutes", () => {
     const failures = failuresAfter({ active: [active("a")] }, { ended: [failed("a", NOW_MS)] });
+    expect(failures.typesAt(NOW_MS + 10 * MINUTE_MS - 1)).toEqual(["L4"]);
+    expect(failures.typesAt(NOW_MS + 10 * MINUTE_MS)).toEqual([]);
+  });
+
+  it("is turned away also if the replica was stopped because it was not ready in time", () => {
+    const failures = failuresAfter({ active: [active("a")] }, { ended: [notReadyInTime("a")] });
     expect(failures.typesAt(NOW_MS + 10 * MINUTE_MS - 1)).toEqual(["L4"]);
     expect(failures.typesAt(NOW_MS + 10 * MINUTE_MS)).toEqual([]);
   });
@@ -65,7 +72,13 @@ describe("a type is not turned away for", () => {
     expect(typesAfter({ ended }, { ended })).toEqual([]);
   });
 
-  it("replicas that were stopped or lost", () => {
-    expect(typesAfter({}, { ended: [failed("a", NOW_MS, "lost"), failed("b", NOW_MS, "stopped")] })).toEqual([]);
+  it("a replica that was ready, stopped answering, and was stopped for it", () => {
+    const silent = active("a", { notReadySinceMs: NOW_MS });
+    expect(typesAfter({ active: [silent] }, { ended: [notReadyInTime("a")] })).toEqual([]);
+  });
+
+  it("replicas that were lost, or stopped for another reason", () => {
+    const scaledDown = { ...failed("b", NOW_MS, "stopped"), stopReason: "scaledDown" as const };
+    expect(typesAfter({}, { ended: [failed("a", NOW_MS, "lost"), scaledDown] })).toEqual([]);
   });
 });

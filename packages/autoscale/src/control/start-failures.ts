@@ -1,5 +1,5 @@
 /**
- * Accelerator types whose replicas fail before they are ready. A type is turned away for ten minutes after such a failure,
+ * Accelerator types whose replicas fail before they are ready, or are not ready in time. A type is turned away for ten minutes after such a failure,
  * and for twice as long after each further one, until one of its replicas is ready or the endpoint runs another revision.
  */
 import { revisionNumberOf } from "@headroom/model";
@@ -39,7 +39,7 @@ export class StartFailures {
     if (revision !== this.#revision) this.#types.clear();
     this.#revision = revision;
     for (const attempt of this.#judged === null ? [] : ended) {
-      if (this.#judged?.has(attempt.id) === true || attempt.outcome !== "failed") continue;
+      if (this.#judged?.has(attempt.id) === true || !isOwnFailure(attempt)) continue;
       // An attempt that no look saw ended within seconds. During a rollout it may be one of the new revision.
       const seen = this.#seen.get(attempt.id) ?? { revision: isRollingOut ? null : revision, wasReady: false };
       if (!seen.wasReady && seen.revision === revision) this.#turnAway(attempt);
@@ -69,3 +69,7 @@ export class StartFailures {
     this.#types.set(acceleratorType, { failures, untilMs });
   }
 }
+
+/** The engine stops a replica that is not ready in time, and counts the stop as a failure of the replica. */
+const isOwnFailure = ({ outcome, stopReason }: EndedAttempt): boolean =>
+  outcome === "failed" || (outcome === "stopped" && stopReason === "notReady");
