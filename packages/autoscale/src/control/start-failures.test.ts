@@ -44,6 +44,14 @@ describe("a type whose replica fails before it is ready", () => {
     expect(failuresAfter({}, { ended }, { active: [active("b", isReady)], ended }).typesAt(NOW_MS)).toEqual([]);
   });
 
+  it("stays turned away while replicas of an earlier revision are ready", () => {
+    const ended = [failed("b", NOW_MS)];
+    const own = active("b", { revisionNumber: 2 });
+    const earlier = active("a", isReady);
+    const failures = failuresAfter({ active: [earlier, own], revision: 2 }, { active: [earlier], ended, revision: 2 });
+    expect(failures.typesAt(NOW_MS)).toEqual(["L4"]);
+  });
+
   it("is taken again by another revision", () => {
     const ended = [failed("a", NOW_MS)];
     expect(failuresAfter({}, { ended }, { ended, revision: 2 }).typesAt(NOW_MS)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * Accelerator types whose replicas fail before they are ready, or are not ready in time. A type is turned away for ten minutes after such a failure,
- * and for twice as long after each further one, until one of its replicas is ready or the endpoint runs another revision.
+ * and for twice as long after each further one, until a replica of the present revision is ready on it, or the endpoint runs another revision.
  */
 import { revisionNumberOf } from "@headroom/model";
 import type { Attempt, EndedAttempt } from "@headroom/model";
@@ -46,7 +46,9 @@ export class StartFailures {
     }
     this.#judged = new Set(ended.map(({ id }) => id));
     this.#seen = new Map(active.map((attempt) => [attempt.id, this.#seenNow(attempt)]));
-    for (const attempt of active) if (attempt.ready !== undefined) this.#types.delete(attempt.acceleratorType);
+    for (const attempt of active)
+      if (attempt.ready !== undefined && revisionNumberOf(attempt) === revision)
+        this.#types.delete(attempt.acceleratorType);
   }
 
   /** Types that are turned away at this time. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EndedAttempt, Pool, ScaleTargets, WorkloadSpec } from "@headroom/model";
+import type { Attempt, EndedAttempt, Pool, ScaleTargets, WorkloadSpec } from "@headroom/model";
 import type { LoadReport, ReplicaTimes } from "@headroom/protocol";
 import { LoadReports } from "./load-reports.ts";
 import { ScalingControl, type ScaleCommand, type ScaledEndpoint } from "./scaling-control.ts";
@@ -97,9 +97,9 @@ describe("the choice of accelerator types", () => {
 describe("a type whose replicas failed", () => {
   const first = (choice: TypeChoice): string | undefined => choice.order([a100, l4], needed(0.1, ["L4"]))?.[0]?.type;
 
-  it("is the last choice until it serves", () => {
+  it("is the last choice, also if earlier replicas of it served", () => {
     expect(first(served([a100.type, fast]))).toBe("A100-SXM-80GB");
-    expect(first(served([a100.type, fast], [l4.type, slow]))).toBe("L4");
+    expect(first(served([a100.type, fast], [l4.type, slow]))).toBe("A100-SXM-80GB");
   });
 
   it("is the last choice also before any type has served", () => {
@@ -114,9 +114,13 @@ describe("the control of an endpoint", () => {
     running: number,
     changes: Partial<ScaledEndpoint>,
     failed: readonly Partial<EndedAttempt>[] = [],
+    stoppedSince: readonly Attempt[] = [],
   ): ScaleCommand | null {
     const reports = new LoadReports();
-    const replicas = [{ address: "h:1", requests: running, times: fast }];
+    const replicas = [
+      { address: "h:1", requests: running, times: fast },
+      { address: "h:2", requests: 0, times: slow },
+    ];
     for (let agoMs = 60_000; agoMs >= 0; agoMs -= 5_000)
       reports.take("e", { ...load, running, replicas }, NOW_MS - agoMs);
     const ready = { id: "a1", stop: null, placedAtMs: 1, ready: { atMs: 20_001, address: "h:1" } };
@@ -134,7 +138,7 @@ describe("the control of an endpoint", () => {
       ...changes,
     } as unknown as ScaledEndpoint;
     const control = new ScalingControl();
-    control.decide(endpoint, { reports }, NOW_MS - 2_000);
+    control.decide({ ...endpoint, active: [...endpoint.active, ...stoppedSince] }, { reports }, NOW_MS - 2_000);
     const ended = failed as readonly EndedAttempt[];
     return control.decide({ ...endpoint, ended }, { reports }, NOW_MS).command;
   }
@@ -153,6 +157,9 @@ describe("the control of an endpoint", () => {
     const moved = { from: 4, replicas: 4, acceleratorTypes: [a100.type, "L4"] };
     expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 1_000 }])).toMatchObject(moved);
     expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 3_600_000 }])).toBeNull();
+    const measured = { id: "a2", stop: null, placedAtMs: 1, ready: { atMs: 20_001, address: "h:2" } };
+    const l4Replica = { ...measured, acceleratorType: "L4" } as unknown as Attempt;
+    expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 1_000 }], [l4Replica])).toMatchObject(moved);
   });
 });
 

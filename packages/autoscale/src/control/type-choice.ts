@@ -47,7 +47,7 @@ export interface Lack {
 interface Needed {
   readonly targets: ScaleTargets;
   readonly lack: Lack;
-  /** Types that are turned away for failed starts. One that has served is tried again. */
+  /** Types that are turned away for failed starts, also if earlier replicas of them served. */
   readonly failed: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export class TypeChoice {
         microUsdPerHour,
         times,
         isPredicted: measured === undefined,
-        isFailing: measured === undefined && poolTypes.some((each) => failed.includes(each)),
+        isFailing: poolTypes.some((each) => failed.includes(each)),
         isFast: times === null ? null : isWithin(times, targets),
         covers:
           times === null || meanSpeed === null
