@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const active = (id: string, changes: Partial<Attempt> = {}): Attempt =>
   ({ id, acceleratorType: "L4", stop: null, ...changes }) as Attempt;
 const failed = (id: string, endedAtMs: number, outcome: EndedAttempt["outcome"] = "failed"): EndedAttempt =>
-  ({ id, acceleratorType: "L4", endedAtMs, outcome }) as EndedAttempt;
+  ({ id, acceleratorType: "L4", placedAtMs: endedAtMs - MINUTE_MS, endedAtMs, outcome }) as EndedAttempt;
 const notReadyInTime = (id: string): EndedAttempt => ({ ...failed(id, NOW_MS, "stopped"), stopReason: "notReady" });
 const isReady = { ready: { atMs: NOW_MS, address: "h:1" } };
 
@@ -42,6 +42,15 @@ describe("a type whose replica fails before it is ready", () => {
   it("is taken again as soon as one of its replicas is ready", () => {
     const ended = [failed("a", NOW_MS)];
     expect(failuresAfter({}, { ended }, { active: [active("b", isReady)], ended }).typesAt(NOW_MS)).toEqual([]);
+  });
+
+  it("stays turned away while replicas are ready that were so before the failed one was placed", () => {
+    const ended = [failed("b", NOW_MS)];
+    const readyAt = (atMs: number): Attempt => active("a", { ready: { atMs, address: "h:1" } });
+    const typesWith = (replica: Attempt): readonly string[] =>
+      failuresAfter({ active: [replica] }, { active: [replica], ended }).typesAt(NOW_MS);
+    expect(typesWith(readyAt(NOW_MS - MINUTE_MS - 1))).toEqual(["L4"]);
+    expect(typesWith(readyAt(NOW_MS - MINUTE_MS))).toEqual([]);
   });
 
   it("stays turned away while replicas of an earlier revision are ready", () => {

@@ -1,6 +1,6 @@
 /**
  * Accelerator types whose replicas fail before they are ready, or are not ready in time. A type is turned away for ten minutes after such a failure,
- * and for twice as long after each further one, until a replica of the present revision is ready on it, or the endpoint runs another revision.
+ * and for twice as long after each further one, until a later replica of the present revision is ready on it, or the endpoint runs another revision.
  */
 import { revisionNumberOf } from "@headroom/model";
 import type { Attempt, EndedAttempt } from "@headroom/model";
@@ -25,6 +25,8 @@ interface SeenReplica {
 interface TurnedAway {
   readonly failures: number;
   readonly untilMs: number;
+  /** Placement of the replica that failed. Replicas that were ready before it do not show that new ones start. */
+  readonly placedAtMs: number;
 }
 
 export class StartFailures {
@@ -46,9 +48,11 @@ export class StartFailures {
     }
     this.#judged = new Set(ended.map(({ id }) => id));
     this.#seen = new Map(active.map((attempt) => [attempt.id, this.#seenNow(attempt)]));
-    for (const attempt of active)
-      if (attempt.ready !== undefined && revisionNumberOf(attempt) === revision)
-        this.#types.delete(attempt.acceleratorType);
+    for (const attempt of active) {
+      const turnedAway = this.#types.get(attempt.acceleratorType);
+      if (turnedAway === undefined || attempt.ready === undefined || revisionNumberOf(attempt) !== revision) continue;
+      if (attempt.ready.atMs >= turnedAway.placedAtMs) this.#types.delete(attempt.acceleratorType);
+    }
   }
 
   /** Types that are turned away at this time. */
@@ -63,12 +67,12 @@ export class StartFailures {
   }
 
   /** Replicas that began before the type was turned away fail for the same cause. */
-  #turnAway({ acceleratorType, endedAtMs }: EndedAttempt): void {
+  #turnAway({ acceleratorType, placedAtMs, endedAtMs }: EndedAttempt): void {
     const known = this.#types.get(acceleratorType);
     if (known !== undefined && endedAtMs < known.untilMs) return;
     const failures = (known?.failures ?? 0) + 1;
     const untilMs = endedAtMs + Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
-    this.#types.set(acceleratorType, { failures, untilMs });
+    this.#types.set(acceleratorType, { failures, untilMs, placedAtMs });
   }
 }
 
