@@ -156,7 +156,7 @@ export class ScalingControl {
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
     const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);
-    const wanted = targetsOf(targets);
+    const scalerTargets = targetsOf(targets);
     const decision = this.#scaler.decide(
       {
         nowMs,
@@ -169,7 +169,7 @@ export class ScalingControl {
         isPartial: (load?.silentGateways ?? 0) > 0,
         metrics,
       },
-      wanted,
+      scalerTargets,
     );
     const { need, kept, replicas } = decision;
     const ground = need === null ? null : groundOf(need);
@@ -188,7 +188,7 @@ export class ScalingControl {
         kept: kept === "max" && isSpent ? "budget" : kept,
         cause: need?.cause ?? null,
         neededMilli: ground?.neededMilli ?? null,
-        ...shownMetrics(wanted.metrics, metrics, { nowMs, ready: serving.length }),
+        ...shownMetrics(scalerTargets.metrics, metrics, { nowMs, ready: serving.length }),
         ...(this.#types === null ? {} : { types: [...this.#types] }),
         coldStartMs: Math.round(coldStartMs),
       },
@@ -283,11 +283,11 @@ const targetsOf = (targets: ScaleTargets): Targets => ({
 function shownMetrics(
   targets: readonly MetricTarget[],
   readings: readonly MetricReading[],
-  asked: { readonly nowMs: number; readonly ready: number },
+  at: { readonly nowMs: number; readonly ready: number },
 ): Pick<ScalingState, "metrics"> {
   if (targets.length === 0) return {};
   const metrics = targets.map((target) => {
-    const found = metricFinding(target, readings, asked);
+    const found = metricFinding(target, readings, at);
     return found.kind === "gap"
       ? { ...target, value: null, gap: found.gap, atMs: found.atMs }
       : { ...target, value: found.value, gap: null, atMs: found.atMs };

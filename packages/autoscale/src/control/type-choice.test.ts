@@ -66,8 +66,8 @@ describe("the choice of accelerator types", () => {
   });
 
   it("places a type without a datasheet after those that are enough, and before those that are not", () => {
-    const odd = { type: "X1", poolTypes: ["X1"], microUsdPerHour: 1 };
-    const types = both.order([odd, a100, l4], needed(0.9))?.map(({ type }) => type);
+    const unknown = { type: "X1", poolTypes: ["X1"], microUsdPerHour: 1 };
+    const types = both.order([unknown, a100, l4], needed(0.9))?.map(({ type }) => type);
     expect(types).toEqual(["A100-SXM-80GB", "X1", "L4"]);
   });
 

@@ -97,13 +97,13 @@ export class TypeChoice {
 
   /** Times by the ratios of the datasheets: prompts by arithmetic, output tokens by the bandwidth of the memory. */
   #predicted(types: readonly string[]): ReplicaTimes | null {
-    const wanted = types.map((type) => findAccelerator(type)).find((each) => each !== undefined);
-    if (wanted === undefined) return null;
+    const unmeasured = types.map((type) => findAccelerator(type)).find((each) => each !== undefined);
+    if (unmeasured === undefined) return null;
     for (const [name, { tokenMs, promptMs, workMs }] of this.#times) {
       const known = findAccelerator(name);
       if (known === undefined) continue;
-      const memory = known.memoryGbPerS / wanted.memoryGbPerS;
-      const arithmetic = (known.denseTflops.bf16 ?? 1) / (wanted.denseTflops.bf16 ?? known.denseTflops.bf16 ?? 1);
+      const memory = known.memoryGbPerS / unmeasured.memoryGbPerS;
+      const arithmetic = (known.denseTflops.bf16 ?? 1) / (unmeasured.denseTflops.bf16 ?? known.denseTflops.bf16 ?? 1);
       return {
         tokenMs: tokenMs * memory,
         promptMs: promptMs * arithmetic,
