@@ -36,6 +36,27 @@ describe("recent means of readings", () => {
     expect(now()).toBeUndefined();
   });
 
+  it("are plain means until an hour has passed, so that no first value stays", () => {
+    const means = new RecentMeans();
+    const clockAfter = (from: number, to: number): number => {
+      for (let index = from; index < to; index++)
+        means.add([
+          {
+            subject: "accelerator:n1#0",
+            atMs: index * EVERY_MS,
+            values: { smClockMhz: index === 0 ? 1_200 : 1_900, pcieReplayCount: index === 0 ? 0 : 1 },
+          },
+        ]);
+      const [found] = means.fresh(to * EVERY_MS);
+      // One event is one in an hour, also after two minutes.
+      expect(found?.values.get("pcieReplayCount")).toBeLessThanOrEqual(1);
+      return found?.values.get("smClockMhz") ?? 0;
+    };
+    expect(clockAfter(0, 8)).toBeCloseTo(1_900 - 700 / 8, 6);
+    expect(clockAfter(8, 60)).toBeCloseTo(1_900 - 700 / 60, 6);
+    expect(clockAfter(60, 1_000)).toBeCloseTo(1_900, 0);
+  });
+
   it("are kept of nodes and accelerators, and forgotten when nothing comes", () => {
     const means = new RecentMeans();
     for (let atMs = 1; atMs < 100_000; atMs += 10_000)

@@ -1,6 +1,6 @@
 /**
- * Means of the last hour or so of each value of nodes and accelerators, kept in memory for comparisons with peers: a mean with weights that fall
- * by e in an hour. Counters are kept as their growth in an hour. After a start the means begin again.
+ * Means of the last hour or so of each value of nodes and accelerators, kept in memory for comparisons with peers: the plain mean during the
+ * first hour, then a mean with weights that fall by e in an hour. Counters are kept as their growth in an hour. After a start the means begin again.
  */
 import type { SubjectSample } from "@headroom/views";
 
@@ -17,8 +17,15 @@ const COUNTER = /(?:Count|Violation|RemappedRows|LinkDowned|Kills|Failure)$/;
 /** Means by name, without a copy of them. */
 type MeanValues = Pick<ReadonlyMap<string, number>, "get" | "keys">;
 
+interface Mean {
+  mean: number;
+  last: number;
+  readonly firstMs: number;
+  atMs: number;
+}
+
 interface Means {
-  readonly values: Map<string, { mean: number; last: number; atMs: number }>;
+  readonly values: Map<string, Mean>;
   samples: number;
   newestMs: number;
 }
@@ -58,14 +65,17 @@ export class RecentMeans {
     const known = values.get(name);
     const isCounter = COUNTER.test(name);
     if (known === undefined) {
-      if (values.size < NAMES_MAX) values.set(name, { mean: isCounter ? 0 : value, last: value, atMs });
+      if (values.size < NAMES_MAX) values.set(name, { mean: isCounter ? 0 : value, last: value, firstMs: atMs, atMs });
       return;
     }
     const passedMs = atMs - known.atMs;
     if (passedMs <= 0) return;
     // A counter that fell began again.
     const figure = isCounter ? (Math.max(0, value - known.last) * SPAN_MS) / passedMs : value;
-    known.mean += (1 - Math.exp(-passedMs / SPAN_MS)) * (figure - known.mean);
+    const lasting = 1 - Math.exp(-passedMs / SPAN_MS);
+    // The growth of a few minutes is not the growth in an hour: a counter has not grown before its first sample.
+    const weight = isCounter ? lasting : Math.max(lasting, passedMs / (atMs - known.firstMs + passedMs));
+    known.mean += weight * (figure - known.mean);
     known.last = value;
     known.atMs = atMs;
   }
