@@ -11,6 +11,7 @@ export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/devi
 export type { NodeProfile } from "./drift/profile.ts";
 export { factDeviations, slowerPercent, waveSize, wavesOf, type FactDeviation, type WavePlan } from "./drift/waves.ts";
 export { bottleneckOf, type Bottleneck, type RunMeasurements } from "./peers/bottleneck.ts";
+export { isCounter, isOfEvents } from "./peers/counted-events.ts";
 export { peerDeviations, type PeerDeviation, type PeerMeans } from "./peers/peer-deviations.ts";
 export { StragglerWatch, type RankStepTime, type Straggler, type Stragglers } from "./peers/straggler-watch.ts";
 export type { SlowNode } from "./peers/cusum-test.ts";

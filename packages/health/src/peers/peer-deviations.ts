@@ -1,8 +1,9 @@
 /**
  * Compares the series of nodes and accelerators with those of their comparable set: median and median absolute deviation hold with almost half
- * of the set bad. Values that follow from the work that was placed are left out.
+ * of the set bad. Values that follow from the work that was placed are left out. Numbers of events must be more than chance too.
  */
 import { MAD_TO_SIGMA, medianOf } from "../statistics.ts";
+import { eventsPerHour } from "./counted-events.ts";
 
 /** Subjects of a set from which on a comparison says something. */
 const PEERS_MIN = 8;
@@ -14,7 +15,12 @@ const PART_MIN = 0.05;
 const MEAN_TO_SIGMA = 1.2533;
 /** Load of the work, not health of the node: shares of use, traffic, memory in use, codes and bit masks. */
 const OF_WORK =
-  /^(?:busyMilli|memoryUsedMib|memoryUsedBytes|rootFreeBytes|load1|nvlinkMib|lastXid|throttleReasons|.*Percent|.*BytesPerS)$/;
+  /^(?:busyMilli|memoryUsedMib|memoryUsedBytes|rootFreeBytes|load1|nvlinkMib|lastXid|throttleReasons|outOfMemoryKills|.*Percent|.*BytesPerS)$/;
+/** Least differences from the median of values that are 0 on nearly all: throttled for a hundredth of an hour (ns), failed for half of it. */
+const LEAST: readonly (readonly [RegExp, number])[] = [
+  [/Violation$/, 3.6e10],
+  [/Failure$/, 0.5],
+];
 /** Values that depend on whether the accelerator works: they are compared among those that do. */
 const UNDER_LOAD = /^(?:temperatureC|memoryTemperatureC|powerMilliwatts|smClockMhz|memoryClockMhz)$/;
 const BUSY_MILLI_MIN = 500;
@@ -61,9 +67,17 @@ function deviationsOf(set: string, metric: string, members: readonly PeerMeans[]
   const mad = MAD_TO_SIGMA * medianOf(distances);
   const sigma = mad > 0 ? mad : (MEAN_TO_SIGMA * distances.reduce((sum, each) => sum + each, 0)) / rows.length;
   if (!(sigma > 0)) return [];
+  const perHour = eventsPerHour(metric);
+  const least = Math.max(PART_MIN * Math.abs(median), LEAST.find(([name]) => name.test(metric))?.[1] ?? 0);
   return rows.flatMap(({ subject, value }) => {
-    const deviations = Math.round((10 * (value - median)) / sigma) / 10;
-    const isFar = Math.abs(deviations) >= DEVIATIONS_MIN && Math.abs(value - median) > PART_MIN * Math.abs(median);
-    return isFar ? [{ subject, set, metric, value, median, deviations }] : [];
+    if (!(Math.abs(value - median) > least)) return [];
+    const own = (value - median) / sigma;
+    const chance = perHour === null ? own : poissonDeviations(value * perHour, median * perHour);
+    const deviations = Math.round(10 * (Math.abs(chance) < Math.abs(own) ? chance : own)) / 10;
+    return Math.abs(deviations) >= DEVIATIONS_MIN ? [{ subject, set, metric, value, median, deviations }] : [];
   });
 }
+
+/** Twice the root of a number of rare events varies with about one standard deviation, whatever its mean is (Anscombe 1948). */
+const poissonDeviations = (count: number, median: number): number =>
+  2 * (Math.sqrt(Math.max(0, count)) - Math.sqrt(Math.max(0, median)));

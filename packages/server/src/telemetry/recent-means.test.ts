@@ -44,12 +44,17 @@ describe("recent means of readings", () => {
           {
             subject: "accelerator:n1#0",
             atMs: index * EVERY_MS,
-            values: { smClockMhz: index === 0 ? 1_200 : 1_900, pcieReplayCount: index === 0 ? 0 : 1 },
+            values: {
+              smClockMhz: index === 0 ? 1_200 : 1_900,
+              pcieReplayCount: index === 0 ? 0 : 1,
+              networkErrorsPerS: index === 1 ? 1 / 15 : 0,
+            },
           },
         ]);
       const [found] = means.fresh(to * EVERY_MS);
       // One event is one in an hour, also after two minutes.
       expect(found?.values.get("pcieReplayCount")).toBeLessThanOrEqual(1);
+      expect(found?.values.get("networkErrorsPerS")).toBeLessThanOrEqual(1 / 3_600);
       return found?.values.get("smClockMhz") ?? 0;
     };
     expect(clockAfter(0, 8)).toBeCloseTo(1_900 - 700 / 8, 6);

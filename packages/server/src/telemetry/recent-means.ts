@@ -2,6 +2,7 @@
  * Means of the last hour or so of each value of nodes and accelerators, kept in memory for comparisons with peers: the plain mean during the
  * first hour, then a mean with weights that fall by e in an hour. Counters are kept as their growth in an hour. After a start the means begin again.
  */
+import { isCounter, isOfEvents } from "@headroom/health";
 import type { SubjectSample } from "@headroom/views";
 
 const SPAN_MS = 3_600_000;
@@ -12,7 +13,6 @@ const FRESH_MS = 600_000;
 const SUBJECTS_MAX = 100_000;
 const NAMES_MAX = 96;
 const COMPARED = /^(?:accelerator|node):/;
-const COUNTER = /(?:Count|Violation|RemappedRows|LinkDowned|Kills|Failure)$/;
 
 /** Means by name, without a copy of them. */
 type MeanValues = Pick<ReadonlyMap<string, number>, "get" | "keys">;
@@ -63,18 +63,18 @@ export class RecentMeans {
   #addValue({ values }: Means, name: string, { value, atMs }: { readonly value: number; readonly atMs: number }): void {
     if (!Number.isFinite(value)) return;
     const known = values.get(name);
-    const isCounter = COUNTER.test(name);
+    const ofEvents = isOfEvents(name);
     if (known === undefined) {
-      if (values.size < NAMES_MAX) values.set(name, { mean: isCounter ? 0 : value, last: value, firstMs: atMs, atMs });
+      if (values.size < NAMES_MAX) values.set(name, { mean: ofEvents ? 0 : value, last: value, firstMs: atMs, atMs });
       return;
     }
     const passedMs = atMs - known.atMs;
     if (passedMs <= 0) return;
     // A counter that fell began again.
-    const figure = isCounter ? (Math.max(0, value - known.last) * SPAN_MS) / passedMs : value;
+    const figure = isCounter(name) ? (Math.max(0, value - known.last) * SPAN_MS) / passedMs : value;
     const lasting = 1 - Math.exp(-passedMs / SPAN_MS);
-    // The growth of a few minutes is not the growth in an hour: a counter has not grown before its first sample.
-    const weight = isCounter ? lasting : Math.max(lasting, passedMs / (atMs - known.firstMs + passedMs));
+    // One event in the first minutes is one in an hour, not thirty: what counts events had none before its first sample.
+    const weight = ofEvents ? lasting : Math.max(lasting, passedMs / (atMs - known.firstMs + passedMs));
     known.mean += weight * (figure - known.mean);
     known.last = value;
     known.atMs = atMs;
