@@ -24,6 +24,19 @@ describe("scores of nodes that fail again and again", () => {
     expect(after?.score).toBeCloseTo((before?.score ?? 0) / 2, 5);
   });
 
+  it.each([1, 9, 11])("grow while a node fails every %d minutes, also across a restart", (every) => {
+    let scores = new FaultScores();
+    for (let minute = 0; minute <= 600; minute += every) {
+      scores.reported(n1, minute * 60_000, [warning("link-flap")]);
+      const restored = new FaultScores();
+      restored.restore(scores.stored());
+      scores = restored;
+    }
+    const [found] = scores.above(4.5, 10 * HOUR_MS);
+    expect(found?.events).toBeGreaterThan(30);
+    expect(found?.score).toBeGreaterThan(25);
+  });
+
   it("leave decisions of people and information out, survive a restart, and end with the node", () => {
     const scores = new FaultScores();
     scores.reported(n1, 0, [warning("slurm-drain"), { ...warning("x"), severity: "info" }, warning("k8s-taint-a")]);

@@ -5,7 +5,7 @@
 import type { NodeFault, NodeId } from "@headroom/model";
 
 const HALF_LIFE_MS = 3 * 86_400_000;
-/** Reports of one node within this time are one event: drivers repeat their messages. */
+/** Reports of one node within this time of the first one are one event: drivers repeat their messages. */
 const TOGETHER_MS = 600_000;
 const WEIGHTS = { info: 0, warning: 1, critical: 2 } as const;
 const LOSS_WEIGHT = 2;
@@ -35,6 +35,8 @@ interface Entry {
   lastAtMs: number;
   /** The heaviest weight of the present event. */
   weight: number;
+  /** When the present event began. Absent: an earlier version stored the score. */
+  beganAtMs?: number;
 }
 
 export type StoredScores = readonly (readonly [NodeId, Readonly<Entry>])[];
@@ -80,10 +82,14 @@ export class FaultScores {
     const known = this.#entries.get(node);
     if (known === undefined) {
       if (this.#entries.size >= NODES_MAX) this.#dropLeast(atMs);
-      this.#entries.set(node, { score: weight, events: 1, codes: [code], sinceMs: atMs, lastAtMs: atMs, weight });
+      const times = { sinceMs: atMs, lastAtMs: atMs, beganAtMs: atMs };
+      this.#entries.set(node, { score: weight, events: 1, codes: [code], weight, ...times });
       return;
     }
-    const isSame = atMs - known.lastAtMs < TOGETHER_MS;
+    // A node that fails every nine minutes has many events, not one without end.
+    const isSame = atMs - (known.beganAtMs ?? known.lastAtMs) < TOGETHER_MS;
+    if (!isSame) known.beganAtMs = atMs;
+    else known.beganAtMs ??= known.lastAtMs;
     const before = known.score * decay(known.lastAtMs, atMs);
     const isFresh = before < 0.1;
     known.score = before + (isSame ? Math.max(0, weight - known.weight) : weight);
