@@ -38,3 +38,6 @@ export interface Failure {
   readonly hits: HitAttempt[];
   readonly records: IncidentRecord[];
 }
+
+export const isOneNode = ([first, ...others]: readonly Pick<Failure, "node">[]): boolean =>
+  first !== undefined && others.every(({ node }) => node === first.node);

@@ -1,59 +1,70 @@
 import { nodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
-import { lemonFindings } from "../remedies/node-findings.ts";
+import { lemonFindings, nodeFindings } from "../remedies/node-findings.ts";
 import { FaultScores } from "./fault-scores.ts";
+import { IncidentFold } from "./incident-fold.ts";
+import { lostAt, PlantedFleet } from "./planted-incidents.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const [n1, n2] = [nodeId("n1"), nodeId("n2")];
+const none: ReadonlySet<string> = new Set();
+const at = (atMs: number) => ({ atMs, isOpen: false });
 const warning = (code: string) => ({ code, severity: "warning" as const, detail: "" });
 
 describe("scores of nodes that fail again and again", () => {
   it("add up, halve every three days, and count a burst of messages once", () => {
     const scores = new FaultScores();
-    for (let minute = 0; minute < 5; minute++) scores.reported(n1, minute * 60_000, [warning("link-flap")]);
-    expect(scores.above(0.5, 300_000)).toMatchObject([{ node: "n1", events: 1, codes: ["link-flap"] }]);
-    expect(scores.above(0.5, 300_000)[0]?.score).toBeCloseTo(1, 2);
+    for (let minute = 0; minute < 5; minute++) scores.reported(n1, at(minute * 60_000), [warning("link-flap")]);
+    expect(scores.above(0.5, 300_000, none)).toMatchObject([{ node: "n1", events: 1, codes: ["link-flap"] }]);
+    expect(scores.above(0.5, 300_000, none)[0]?.score).toBeCloseTo(1, 2);
     // The same burst becomes critical: it counts as one critical fault.
-    scores.reported(n1, 300_000, [{ ...warning("xid-79"), severity: "critical" }]);
-    expect(scores.above(0.5, 300_000)[0]?.score).toBeCloseTo(2, 2);
-    scores.lost(n1, HOUR_MS);
-    expect(scores.above(0.01, HOUR_MS)).toMatchObject([{ events: 2, codes: ["link-flap", "xid-79", "lost"] }]);
-    const [before] = scores.above(0.01, HOUR_MS);
-    const [after] = scores.above(0.01, HOUR_MS + 3 * DAY_MS);
+    scores.reported(n1, at(300_000), [{ ...warning("xid-79"), severity: "critical" }]);
+    expect(scores.above(0.5, 300_000, none)[0]?.score).toBeCloseTo(2, 2);
+    scores.lost(n1, at(HOUR_MS));
+    expect(scores.above(0.01, HOUR_MS, none)).toMatchObject([{ events: 2, codes: ["link-flap", "xid-79", "lost"] }]);
+    const [before] = scores.above(0.01, HOUR_MS, none);
+    const [after] = scores.above(0.01, HOUR_MS + 3 * DAY_MS, none);
     expect(after?.score).toBeCloseTo((before?.score ?? 0) / 2, 5);
   });
 
   it.each([1, 9, 11])("grow while a node fails every %d minutes, also across a restart", (every) => {
     let scores = new FaultScores();
     for (let minute = 0; minute <= 600; minute += every) {
-      scores.reported(n1, minute * 60_000, [warning("link-flap")]);
+      scores.reported(n1, at(minute * 60_000), [warning("link-flap")]);
       const restored = new FaultScores();
       restored.restore(scores.stored());
       scores = restored;
     }
-    const [found] = scores.above(4.5, 10 * HOUR_MS);
+    const [found] = scores.above(4.5, 10 * HOUR_MS, none);
     expect(found?.events).toBeGreaterThan(30);
     expect(found?.score).toBeGreaterThan(25);
   });
 
   it("leave decisions of people and information out, survive a restart, and end with the node", () => {
     const scores = new FaultScores();
-    scores.reported(n1, 0, [warning("slurm-drain"), { ...warning("x"), severity: "info" }, warning("k8s-taint-a")]);
-    expect(scores.above(0.01, 0)).toEqual([]);
-    scores.reported(n1, 0, [warning("ecc-corrected")]);
+    scores.reported(n1, at(0), [
+      warning("slurm-drain"),
+      warning("slurm-rebooted"),
+      { ...warning("x"), severity: "info" },
+      warning("k8s-taint-a"),
+    ]);
+    const ofWork = ["memory", "disk", "pid"].map((name) => warning(`k8s-${name}-pressure`));
+    scores.reported(n1, at(0), [...ofWork, warning("oom-kill")]);
+    expect(scores.above(0.01, 0, none)).toEqual([]);
+    scores.reported(n1, at(0), [warning("ecc-corrected")]);
     const restored = new FaultScores();
     restored.restore(scores.stored());
-    expect(restored.above(0.01, 0)).toEqual(scores.above(0.01, 0));
+    expect(restored.above(0.01, 0, none)).toEqual(scores.above(0.01, 0, none));
     restored.forget(n1);
-    expect(restored.above(0.01, 0)).toEqual([]);
+    expect(restored.above(0.01, 0, none)).toEqual([]);
   });
 
   it("make a finding of a node in service that no other finding is about", () => {
     const scores = new FaultScores();
     for (let hour = 0; hour < 5; hour++) {
-      scores.reported(n1, hour * HOUR_MS, [warning("link-flap")]);
-      scores.reported(n2, hour * HOUR_MS, [warning("link-flap")]);
+      scores.reported(n1, at(hour * HOUR_MS), [warning("link-flap")]);
+      scores.reported(n2, at(hour * HOUR_MS), [warning("link-flap")]);
     }
     const up = { health: "up", draining: false, acceleratorCount: 8 } as const;
     const nodes = new Map([
@@ -61,15 +72,69 @@ describe("scores of nodes that fail again and again", () => {
       [n2, { ...up, draining: true }],
     ]);
     const nowMs = 5 * HOUR_MS;
-    const found = lemonFindings(scores, nodes, { nowMs, others: [] });
+    const found = lemonFindings(scores, nodes, { nowMs, others: [], shared: none });
     expect(found).toMatchObject([
       { id: "lemon:n1:0", kind: "lemon", change: { kind: "advice" }, reason: "n1 fails again and again: link-flap" },
     ]);
     const [own] = found;
     if (own === undefined) throw new Error("the finding is missing");
     const drain = { ...own, change: { kind: "drain", nodeId: n1, running: "requeue" } as const };
-    expect(lemonFindings(scores, nodes, { nowMs, others: [drain] })).toEqual([]);
-    expect(lemonFindings(scores, nodes, { nowMs: nowMs + 2 * DAY_MS, others: [] })).toHaveLength(1);
-    expect(lemonFindings(scores, nodes, { nowMs: nowMs + 4 * DAY_MS, others: [] })).toEqual([]);
+    expect(lemonFindings(scores, nodes, { nowMs, others: [drain], shared: none })).toEqual([]);
+    expect(lemonFindings(scores, nodes, { nowMs: nowMs + 2 * DAY_MS, others: [], shared: none })).toHaveLength(1);
+    expect(lemonFindings(scores, nodes, { nowMs: nowMs + 4 * DAY_MS, others: [], shared: none })).toEqual([]);
+  });
+
+  const outages = (fleet: PlantedFleet, count: number, everyMs: number, own: readonly string[]): number => {
+    for (let outage = 0; outage < count; outage++) {
+      const fromMs = outage * everyMs;
+      const loss = own.map((name, index) => lostAt(nodeId(name), fromMs + index * 1_000).event);
+      // Some nodes report a fault of the link first.
+      const faults = loss.slice(0, 8).flatMap((event) =>
+        event.kind !== "nodeLost" || own.length === 1
+          ? []
+          : [
+              {
+                kind: "faultsReported" as const,
+                version: 1 as const,
+                atMs: fromMs,
+                nodeId: event.nodeId,
+                faults: [{ code: "ib-linkdowned", severity: "critical" as const, detail: "down" }],
+                actor: "collector",
+              },
+            ],
+      );
+      for (const event of [...faults, ...loss]) fleet.apply(event);
+      for (const name of own)
+        fleet.apply({ kind: "nodeReturned", version: 1, atMs: fromMs + 600_000, nodeId: nodeId(name) });
+    }
+    return (count - 1) * everyMs + 700_000;
+  };
+  const findingsOf = (fold: IncidentFold, nowMs: number): readonly string[] => {
+    const up = { health: "up", draining: false, acceleratorCount: 8 } as const;
+    const nodes = new Map(Array.from({ length: 64 }, (_, index) => [nodeId(`n${index}`), up] as const));
+    const shared = fold.sharedNodes();
+    return [
+      ...nodeFindings(fold.incidents(), nodes, nowMs),
+      ...lemonFindings(fold.scores, nodes, { nowMs, others: [], shared }),
+    ].map(({ id }) => id.split(":").slice(0, 2).join(":"));
+  };
+  const leaf = Array.from({ length: 16 }, (_, index) => `n${16 + index}`);
+
+  it("count no loss that a whole switch shares, whether or not more failures can follow", () => {
+    const [day, hours] = [new PlantedFleet(64), new PlantedFleet(64)];
+    const nowMs = outages(day, 4, DAY_MS / 2, leaf);
+    expect(findingsOf(day.fold, nowMs)).toEqual([]);
+    expect(findingsOf(IncidentFold.restore(day.fold.stored()), nowMs)).toEqual([]);
+    expect(day.fold.scores.above(0.5, nowMs, day.fold.sharedNodes())).toEqual([]);
+    expect(findingsOf(hours.fold, outages(hours, 6, HOUR_MS, leaf))).toEqual([]);
+    // The loss of a node elsewhere ends the burst.
+    day.apply(lostAt(nodeId("n50"), nowMs + HOUR_MS).event);
+    expect(day.fold.scores.above(0.5, nowMs + HOUR_MS, none)).toMatchObject([{ node: "n50" }]);
+  });
+
+  it("count the losses of a node that fails alone", () => {
+    const fleet = new PlantedFleet(64);
+    const nowMs = outages(fleet, 3, HOUR_MS, ["n20"]);
+    expect(findingsOf(fleet.fold, nowMs)).toEqual(["repeatedLoss:n20", "lemon:n20"]);
   });
 });

@@ -4,6 +4,7 @@
  */
 import type { Event, NodeFault, NodeId } from "@headroom/model";
 import { domainKey } from "./domains.ts";
+import { isOneNode } from "./failure.ts";
 import type { Failure, IncidentRecord } from "./failure.ts";
 import { FleetTopology } from "./fleet-topology.ts";
 import { FaultScores, type StoredScores } from "./fault-scores.ts";
@@ -115,6 +116,14 @@ export class IncidentFold {
     return [...this.#closed, ...this.#ofBurst];
   }
 
+  /** Nodes of the present burst that share the cause of their failures with others, as things stand. */
+  sharedNodes(): ReadonlySet<string> {
+    if (this.#burst === null) return new Set();
+    this.#ofBurst ??= this.#grouped(this.#burst);
+    const shared = this.#ofBurst.filter(({ failures }) => !isOneNode(failures));
+    return new Set(shared.flatMap(({ failures }) => failures.map(({ node }) => node)));
+  }
+
   /** The incident with a failure of this id; `null`: there is none. */
   find(id: string): IncidentFacts | null {
     const sequence = Number(/^i([1-9][0-9]{0,15})$/.exec(id)?.[1] ?? Number.NaN);
@@ -161,9 +170,9 @@ export class IncidentFold {
   }
 
   #lose(sequence: number, { nodeId, atMs, detail }: Event & { readonly kind: "nodeLost" }): void {
-    this.scores.lost(nodeId, atMs);
     const hits = this.#topology.hitsOn(nodeId);
     const failure = this.#openOf.get(nodeId) ?? this.#begin(sequence, nodeId, atMs);
+    this.scores.lost(nodeId, { atMs, isOpen: this.#isOfBurst(failure, atMs) });
     failure.isLost = true;
     failure.detail = detail;
     failure.alerts += 1 + hits.length;
@@ -174,9 +183,9 @@ export class IncidentFold {
 
   /** Only critical faults begin an incident. Others are added to one that is open. */
   #report(sequence: number, { nodeId, atMs, faults }: Event & { readonly kind: "faultsReported" }): void {
-    this.scores.reported(nodeId, atMs, faults);
     const critical = faults.find(({ severity }) => severity === "critical");
     const failure = this.#openOf.get(nodeId) ?? (critical === undefined ? null : this.#begin(sequence, nodeId, atMs));
+    this.scores.reported(nodeId, { atMs, isOpen: failure !== null && this.#isOfBurst(failure, atMs) }, faults);
     if (failure === null) return;
     if (!failure.isLost && critical !== undefined) failure.detail = faultText(critical);
     failure.alerts += faults.length;
@@ -284,8 +293,20 @@ export class IncidentFold {
     const [first, last] = [failures[0], failures.at(-1)];
     if (first === undefined || last === undefined) return;
     if (atMs - last.atMs <= WINDOW_MS && atMs - first.atMs <= BURST_MS) return;
-    for (const incident of this.#grouped(this.#burst)) this.#keep(incident);
+    for (const incident of this.#grouped(this.#burst)) {
+      this.scores.settle(
+        new Set(incident.failures.flatMap(({ node }) => (node === "" ? [] : [node]))),
+        !isOneNode(incident.failures),
+      );
+      this.#keep(incident);
+    }
     this.#burst = null;
+  }
+
+  /** Whether a report about the failure is part of the burst, the cause of which further failures can still show. */
+  #isOfBurst({ sequence }: Failure, atMs: number): boolean {
+    const first = this.#burst?.failures[0];
+    return first !== undefined && sequence >= first.sequence && atMs - first.atMs <= BURST_MS;
   }
 
   #grouped({ failures, sizes }: Burst): readonly IncidentFacts[] {
@@ -323,9 +344,6 @@ export class IncidentFold {
     for (const failure of dropped?.failures ?? []) this.#openOf.delete(openKey(failure));
   }
 }
-
-const isOneNode = ([first, ...others]: readonly Failure[]): boolean =>
-  first !== undefined && others.every(({ node }) => node === first.node);
 
 const firstOf = (failures: readonly Failure[]): number => Math.min(...failures.map(({ sequence }) => sequence));
 

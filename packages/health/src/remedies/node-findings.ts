@@ -1,5 +1,6 @@
-/** Nodes to quarantine: those with critical faults, and those that were lost again and again. */
+/** Nodes to quarantine: those with critical faults, and those that were lost again and again, each time alone. */
 import type { Node, NodeId } from "@headroom/model";
+import { isOneNode } from "../incidents/failure.ts";
 import type { Failure } from "../incidents/failure.ts";
 import type { FaultScores } from "../incidents/fault-scores.ts";
 import type { IncidentFacts } from "../incidents/incident-fold.ts";
@@ -16,15 +17,22 @@ type NodeInService = Pick<Node, "draining" | "removal" | "health" | "accelerator
 const LEMON_SCORE_MIN = 4.5;
 const LEMON_FINDINGS_MAX = 20;
 
+interface ScoreTime {
+  readonly nowMs: number;
+  readonly others: readonly Finding[];
+  /** Nodes of failures that have one cause, which is not the node. */
+  readonly shared: ReadonlySet<string>;
+}
+
 /** Nodes in service whose faults and losses add up, and that no other finding is about. */
 export function lemonFindings(
   scores: Pick<FaultScores, "above">,
   nodes: ReadonlyMap<NodeId, NodeInService>,
-  { nowMs, others }: { readonly nowMs: number; readonly others: readonly Finding[] },
+  { nowMs, others, shared }: ScoreTime,
 ): readonly Finding[] {
   const known = new Set(others.flatMap(({ change }) => (change.kind === "drain" ? [change.nodeId] : [])));
   return scores
-    .above(LEMON_SCORE_MIN, nowMs)
+    .above(LEMON_SCORE_MIN, nowMs, shared)
     .filter(({ node }) => isInService(nodes.get(node)) && !known.has(node))
     .slice(0, LEMON_FINDINGS_MAX)
     .map(({ node, score, events, codes, sinceMs }) => ({
@@ -50,13 +58,15 @@ export function nodeFindings(
 ): readonly Finding[] {
   const losses = new Map<NodeId, Failure[]>();
   const faulty = new Map<NodeId, { readonly failure: Failure; readonly incident: IncidentFacts }>();
-  for (const incident of incidents)
+  for (const incident of incidents) {
+    const isOwn = isOneNode(incident.failures);
     for (const failure of incident.failures) {
       const { node, isLost, backAtMs, atMs } = failure;
       if (node === "" || !isInService(nodes.get(node))) continue;
-      if (isLost && atMs > nowMs - DAY_MS) losses.set(node, [...(losses.get(node) ?? []), failure]);
+      if (isLost && isOwn && atMs > nowMs - DAY_MS) losses.set(node, [...(losses.get(node) ?? []), failure]);
       if (!isLost && backAtMs === null) faulty.set(node, { failure, incident });
     }
+  }
   const found = [...faulty].map(([node, { failure, incident }]) => faultFinding(node, failure, incident));
   for (const [node, failures] of losses)
     if (failures.length >= LOSSES_MIN && !faulty.has(node)) found.push(lossFinding(node, failures));

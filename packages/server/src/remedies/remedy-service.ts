@@ -151,10 +151,11 @@ export class RemedyService {
     }
     const stalled = this.#stalls.look(attempts, atMs);
     const ofNodes = nodeFindings(facts, engine.state.nodes, atMs);
-    const { scores } = this.#parts.incidents.fold;
+    const { scores } = incidents.fold;
+    const shared = incidents.fold.sharedNodes();
     this.#findings = [
       ...ofNodes,
-      ...lemonFindings(scores, engine.state.nodes, { nowMs: atMs, others: ofNodes }),
+      ...lemonFindings(scores, engine.state.nodes, { nowMs: atMs, others: ofNodes, shared }),
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
