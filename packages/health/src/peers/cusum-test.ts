@@ -18,7 +18,7 @@ const NOISE_MIN = 0.003;
 const NOISE_WEIGHT = 0.05;
 /** Siegmund's correction for the overshoot of the threshold, in standard deviations. */
 const OVERSHOOT = 1.166;
-/** A node whose excess has vanished for this many steps is no longer slow. */
+/** A node whose excess has vanished for this many steps is no longer slow; of a part that some steps have, this many of its intervals. */
 const RECOVERED_STEPS = 20;
 
 export interface SlowNode {
@@ -46,6 +46,10 @@ interface Track {
   /** Absent: the node is not slow. */
   named?: SlowNode | undefined;
   calmSteps: number;
+  /** Steps since the newest with a compared figure. */
+  missedSteps: number;
+  /** Steps from one compared figure to the next: more than one for a checkpoint. `null`: there was one figure only. */
+  interval: number | null;
 }
 
 /** The test of one figure of all nodes: the whole step, or a part of it. */
@@ -69,13 +73,15 @@ export class CusumTest {
   }
 
   /**
-   * Counts a step as calm for nodes that were in it and whose figure was not compared: it was not stated, or the part has become too small
-   * to slow the step down. After some such steps in a row nothing is left of what was found before.
+   * Counts a step for nodes that were in it and whose figure was not compared: it was not stated, or the part has become too small
+   * to slow the step down. After many more such steps in a row than before nothing is left of what was found.
    */
   passOver(nodes: Iterable<string>): void {
     for (const node of nodes) {
       const track = this.#tracks.get(node);
-      if (track !== undefined && ++track.calmSteps >= RECOVERED_STEPS) this.#tracks.delete(node);
+      if (track === undefined) continue;
+      track.missedSteps++;
+      if (track.interval !== null && track.missedSteps >= RECOVERED_STEPS * track.interval) this.#tracks.delete(node);
     }
   }
 
@@ -125,9 +131,12 @@ export class CusumTest {
   #trackOf(node: string): Track {
     let track = this.#tracks.get(node);
     if (track === undefined) {
-      track = { sum: 0, sinceStep: 0, steps: 0, excess: 0, whole: 0, calmSteps: 0 };
+      track = { sum: 0, sinceStep: 0, steps: 0, excess: 0, whole: 0, calmSteps: 0, missedSteps: 0, interval: null };
       this.#tracks.set(node, track);
+      return track;
     }
+    track.interval = track.missedSteps + 1;
+    track.missedSteps = 0;
     return track;
   }
 }

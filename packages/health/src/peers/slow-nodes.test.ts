@@ -80,6 +80,27 @@ describe("nodes that become slow", () => {
     expect([slow[35], slow[99], slow[110], slow[125]]).toEqual(["", "n7", "n7", ""]);
   });
 
+  it.each([7, 20, 50])("are named by a part that every step of %d has, until it is over", (every) => {
+    const draw = noisy(7);
+    const test = new SlowNodes();
+    const named: (string | undefined)[] = [];
+    const slow: string[] = [];
+    for (let step = 1; step <= 60 * every; step++) {
+      const checkpoint = step % every === 0 && step <= 30 * every ? 2 : 0;
+      const times = names.map((node) => {
+        const mine = node === "n5" ? checkpoint * 1.4 : checkpoint;
+        return { node, seconds: 4 * draw(0.01) + mine, parts: { checkpoint: mine * draw(0.01) } };
+      });
+      for (const { node, part, step: at } of test.observe(step, times)) {
+        named.push(node === "n5" ? part : node);
+        expect(at).toBeLessThanOrEqual(4 * every);
+      }
+      slow.push(test.slow.map(({ node }) => node).join());
+    }
+    expect(named).toEqual(["checkpoint"]);
+    expect([slow[5 * every + 1], slow[40 * every], slow[55 * every]]).toEqual(["n5", "n5", ""]);
+  });
+
   it("are not looked for among fewer than four", () => {
     const test = new SlowNodes();
     for (let step = 0; step < 50; step++)
