@@ -209,6 +209,8 @@ export class QualificationService {
       return;
     }
     const isAlive = runnerOf(folder) !== null;
+    // It may have written its result since that was read; the next look judges it.
+    if (!isAlive && (await readResult(folder)) !== null) return;
     if (isAlive && state === "stop") {
       this.#stop(folder);
       return;
