@@ -15,43 +15,79 @@ const TIME_TOLERANCE = 0.1;
 
 export interface Qualified extends Measurement {
   readonly verdict: Verdict;
-  /** The median of the nodes, if the verdict is a comparison. */
+  /** The median of the nodes, if the verdict is a comparison: of several figures of a node, that of the same rank. */
   readonly peer_median?: number;
 }
 
 export function withVerdicts(measurements: readonly Measurement[]): readonly Qualified[] {
-  const groups = new Map<string, Measurement[]>();
+  const groups = new Map<string, Figure[]>();
   for (const each of measurements) {
-    if (each.value === null) continue;
+    if (!isFigure(each)) continue;
     const key = JSON.stringify([each.source, each.test]);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [each]);
     else group.push(each);
   }
-  const peers = new Map([...groups].map(([key, group]) => [key, peersOf(group)] as const));
+  const peers = new Map([...groups.values()].flatMap((group) => peersOf(group)));
   return measurements.map((each) => {
     const { verdict, value } = each;
     if (verdict !== null) return { ...each, verdict };
-    const group = peers.get(JSON.stringify([each.source, each.test]));
-    if (value === null || group === undefined || group.count < PEERS_MIN)
-      return { ...each, verdict: "unknown" as const };
-    return { ...each, verdict: isWorse(each, value, group) ? "fail" : "pass", peer_median: group.median };
+    const own = peers.get(each);
+    if (value === null || own === undefined) return { ...each, verdict: "unknown" as const };
+    return { ...each, verdict: isWorse(each, value, own) ? "fail" : "pass", peer_median: own.median };
   });
 }
 
+interface Figure extends Measurement {
+  readonly value: number;
+}
+
+const isFigure = (each: Measurement): each is Figure => each.value !== null;
+
 interface Peers {
-  readonly count: number;
   readonly median: number;
   readonly mad: number;
 }
 
-/** One value for each node: a node with several files does not outvote the others. */
-function peersOf(group: readonly Measurement[]): Peers {
-  const byNode = new Map<string, number[]>();
-  for (const { node, value } of group) if (value !== null) byNode.set(node, [...(byNode.get(node) ?? []), value]);
-  const values = [...byNode.values()].map(medianOf);
-  const median = medianOf(values);
-  return { count: values.length, median, mad: medianOf(values.map((value) => Math.abs(value - median))) };
+/**
+ * The figures of a test with those of their peers. A node has one value in each comparison, so that one with several files does not outvote
+ * the others. It can have several figures, such as one for each accelerator in any order: they are compared rank by rank, the lowest with
+ * the lowest of each node, because the lowest of eight healthy accelerators is lower than the median of a node.
+ */
+function peersOf(group: readonly Figure[]): readonly (readonly [Measurement, Peers])[] {
+  const nodes = [...Map.groupBy(group, ({ node }) => node).values()].map((figures) =>
+    figures.toSorted((left, right) => left.value - right.value),
+  );
+  if (nodes.length < PEERS_MIN) return [];
+  const byCount = new Map<number, readonly Peers[]>();
+  for (const { length } of nodes) if (!byCount.has(length)) byCount.set(length, peersByRank(nodes, length));
+  return nodes.flatMap((figures) => {
+    const ranks = byCount.get(figures.length) ?? [];
+    return figures.flatMap((each, rank) => {
+      const peers = ranks[rank];
+      return peers === undefined ? [] : [[each, peers] as const];
+    });
+  });
+}
+
+/** By rank of `count` figures. The MAD is joined with the mean of all ranks: with few nodes, that of one rank is small or large by chance. */
+function peersByRank(nodes: readonly (readonly Figure[])[], count: number): readonly Peers[] {
+  const ranks = Array.from({ length: count }, (_, rank) => {
+    const values = nodes.map((figures) => valueAt(figures, rank, count));
+    const median = medianOf(values);
+    return { median, mad: medianOf(values.map((value) => Math.abs(value - median))) };
+  });
+  const mean = ranks.reduce((sum, { mad }) => sum + mad, 0) / count;
+  return ranks.map(({ median, mad }) => ({ median, mad: (mad + mean) / 2 }));
+}
+
+/** The value at a rank of `count`, interpolated for a node with another number of figures. For the only rank of one, the median. */
+function valueAt(figures: readonly Figure[], rank: number, count: number): number {
+  const last = figures.length - 1;
+  const at = Math.min(Math.max(((rank + 0.5) * figures.length) / count - 0.5, 0), last);
+  const low = figures[Math.floor(at)]?.value ?? 0;
+  const high = figures[Math.ceil(at)]?.value ?? low;
+  return low + (high - low) * (at - Math.floor(at));
 }
 
 function isWorse(of: Pick<Measurement, "test" | "unit">, value: number, { median, mad }: Peers): boolean {

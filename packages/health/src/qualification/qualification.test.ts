@@ -200,6 +200,33 @@ describe("nodes and verdicts", () => {
     expect(verdicts("points")).toEqual([false, false, false, false, true, true]);
   });
 
+  it("compares several figures of a node rank by rank, also with nodes that have another number of them", () => {
+    // The lowest figure of each node is 6% below the median of its figures.
+    const node = (name: string, figures: readonly number[]) =>
+      figures.map((value) => ({
+        node: name,
+        test: "busbw",
+        value,
+        unit: null,
+        verdict: null,
+        source: "suite" as const,
+      }));
+    const peers = [0, 1, 2, 3].flatMap((index) => node(`n${index}`, [430, 400 + index, 420, 426]));
+    const judged = (...figures: readonly number[]) =>
+      withVerdicts([...peers, ...node("new", figures)])
+        .slice(peers.length)
+        .map(({ verdict, peer_median: median }) => [verdict, median]);
+    expect(judged(420, 430, 426, 400)).toEqual([
+      ["pass", 420],
+      ["pass", 430],
+      ["pass", 426],
+      ["pass", 401],
+    ]);
+    expect(judged(420, 430, 426, 375)[3]).toEqual(["fail", 401]);
+    expect(judged(430, 395).map(([verdict]) => verdict)).toEqual(["pass", "pass"]);
+    expect(judged(395)).toEqual([["fail", 423]]);
+  });
+
   it("passes equal nodes and noise, and does not judge few nodes", () => {
     expect(rows([450, 450, 450, 440, 450], "busbw").every(({ verdict }) => verdict === "pass")).toBe(true);
     expect(rows([450, 450, 300], "busbw").map(({ verdict }) => verdict)).toEqual(["unknown", "unknown", "unknown"]);
