@@ -166,11 +166,21 @@ describe("signals that ended in a period", () => {
     const line = (boot: string, start: string): string =>
       `NodeName=n1 Arch=x86_64 State=IDLE BootTime=${boot} SlurmdStartTime=${start} LastBusyTime=None\n`;
     const read = (boot: string, start: string) =>
-      pastSlurmSignals({ kind: "nodes", text: line(boot, start) }, period, nodes);
+      pastSlurmSignals({ kind: "nodes", text: line(boot, start), failure: null }, period, nodes);
     expect(read("2026-11-30T10:20:00", "2026-11-30T10:21:00").signals).toMatchObject([
       { code: "slurm-rebooted", endedAtMs: Date.parse(at("10:20:00")) },
     ]);
     expect(read("2026-11-01T10:20:00", "2026-11-30T10:21:00").signals).toMatchObject([{ code: "slurmd-restarted" }]);
-    expect(read("None", "Unknown")).toMatchObject({ signals: [], unknown: expect.stringContaining("no accounting") });
+    expect(read("None", "Unknown")).toMatchObject({
+      signals: [],
+      unknown: expect.stringContaining("no accounting"),
+      isPartial: false,
+    });
+    const text = line("2026-11-30T10:20:00", "2026-11-30T10:21:00");
+    expect(pastSlurmSignals({ kind: "nodes", text, failure: "Connection refused" }, period, nodes)).toMatchObject({
+      signals: [{ code: "slurm-rebooted" }],
+      unknown: expect.stringContaining("did not answer (Connection refused), so only restarts"),
+      isPartial: true,
+    });
   });
 });

@@ -30,6 +30,8 @@ export interface PastNodeSignals {
   readonly signals: readonly PastNodeSignal[];
   /** Signals of the period that the source does not keep, as a sentence. */
   readonly unknown: string;
+  /** Whether a source failed that may state more later; absent: no. */
+  readonly isPartial?: boolean;
 }
 
 /** A period in ms, without its begin and with its end. */

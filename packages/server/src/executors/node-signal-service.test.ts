@@ -364,6 +364,46 @@ describe("signals of nodes", () => {
       expect(periods.length).toBe(5);
     });
 
+    it("are taken in at the first try as far as they are known, and once a proof is required for them", async () => {
+      const bench = qualifying();
+      await bench.looks(2);
+      const rebooted = { ...fault("slurm-rebooted"), severity: "warning", endedAtMs: bench.nowMs + 60_000 } as const;
+      bench.past = async () => ({ signals: [rebooted], unknown: "slurmdbd is away.", isPartial: true });
+      bench.nowMs += 600_000;
+      bench.restart();
+      await bench.looks(1);
+      expect([bench.reported, phase(bench), bench.memory.unwatched]).toEqual([["slurm-rebooted"], "waiting", []]);
+      const pass = (): void => {
+        const { id = -1 } = bench.engine.state.nodes.get(nodeId("n1"))?.qualification ?? {};
+        const run = { nodeId: nodeId("n1"), id, run: 1 };
+        bench.receive({ kind: "qualificationStarted", ...run, expectedMs: 1 });
+        bench.receive({ kind: "qualificationEnded", ...run, isPassed: true, durationMs: 1, detail: "" });
+      };
+      pass();
+      await bench.looks(20);
+      expect([bench.reported, phase(bench), bench.memory.unwatched]).toEqual([["slurm-rebooted"], undefined, []]);
+      // The node restarts again while the executor does not answer.
+      bench.signals = null;
+      const again = { ...rebooted, endedAtMs: bench.nowMs + 30_000 };
+      bench.past = async () => ({ signals: [again], unknown: "slurmdbd is away.", isPartial: true });
+      await bench.looks(10);
+      bench.signals = [];
+      await bench.looks(1);
+      expect([bench.reported, phase(bench)]).toEqual([["slurm-rebooted", "slurm-rebooted"], "waiting"]);
+      pass();
+      const down = { ...fault("slurm-down"), endedAtMs: rebooted.endedAtMs };
+      bench.past = async () => ({ signals: [down], unknown: "" });
+      await bench.looks(6);
+      expect([bench.reported, phase(bench)]).toEqual([["slurm-rebooted", "slurm-rebooted", "slurm-down"], undefined]);
+      expect(bench.memory.unwatched).toMatchObject([{ unknown: "" }]);
+      // A source that does not come back leaves the rest unknown.
+      bench.past = async () => ({ signals: [], unknown: "slurmdbd is away.", isPartial: true });
+      bench.nowMs += 600_000;
+      bench.restart();
+      await bench.looks(122);
+      expect(bench.memory.unwatched).toMatchObject([{ unknown: "slurmdbd is away." }, { unknown: "" }]);
+    });
+
     it("are not asked for after a restart of some seconds, whenever it happens", async () => {
       const bench = new Bench(home);
       for (let count = 1; count <= 12; count++) {

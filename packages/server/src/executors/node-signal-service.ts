@@ -90,8 +90,8 @@ export class NodeSignalService {
   readonly #answered = new Set<ExecutorId>();
   /** Number of the look in which an incident was resolved last, by incident. */
   readonly #resolvedAt = new Map<string, number>();
-  /** Past signals that were reported before the taking in of a period failed and is repeated. */
-  readonly #reportedPast = new Set<string>();
+  /** Past signals that were reported, and proofs that are owed for them, before the taking in of a period failed and is repeated. */
+  readonly #reportedPast = new Map<ExecutorId, Set<string>>();
   readonly #pending = new Map<ExecutorId, PendingPeriod>();
   readonly #warned = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -175,7 +175,7 @@ export class NodeSignalService {
 
   /** After a period in which nobody looked, reports what ended in it. It is over, so no fault of it is critical. */
   async #takePast({ id, executor }: AskedExecutor, fleet: OwnNodes): Promise<void> {
-    const { memory, nowMs, driver, log } = this.#parts;
+    const { memory, nowMs, log } = this.#parts;
     const [fromMs, atMs] = [memory.answeredAtMs.get(id), nowMs()];
     if (fromMs !== undefined && atMs - fromMs > UNWATCHED_MS) {
       const untilMs = this.#endOfPeriod(id, atMs);
@@ -189,14 +189,12 @@ export class NodeSignalService {
       );
       const byNode = [...Map.groupBy(own, ({ nodeId }) => nodeId)];
       for (const [nodeId, signals] of byNode.slice(0, PAST_NODES_MAX)) {
-        const key = JSON.stringify([nodeId, fromMs]);
-        if (this.#reportedPast.has(key)) continue;
-        if (signals.some((each) => isWithdrawal(each, fleet.drained.has(nodeId)))) this.#owed.set(nodeId, "ended");
-        const command = { kind: "reportFaults", nodeId, faults: newestOf(signals).map(pastFault) } as const;
-        await driver.command({ ...command, actor: `executor ${id}`, idempotencyKey: null });
-        this.#reportedPast.add(key);
+        const isOut = signals.some((each) => isWithdrawal(each, fleet.drained.has(nodeId)));
+        await this.#reportPast({ nodeId, signals, isOut }, { fromMs, untilMs }, id);
       }
-      this.#reportedPast.clear();
+      // The source that failed is read again for the rest.
+      if (past.isPartial === true) return;
+      this.#reportedPast.delete(id);
       const left = byNode.length - PAST_NODES_MAX;
       const unknown = [
         past.unknown,
@@ -212,6 +210,29 @@ export class NodeSignalService {
     memory.answeredAtMs.set(id, atMs);
   }
 
+  /** A proof after the period is one for all that ended in it, whenever a source states that. */
+  async #reportPast(
+    {
+      nodeId,
+      signals,
+      isOut,
+    }: { readonly nodeId: NodeId; readonly signals: readonly PastNodeSignal[]; readonly isOut: boolean },
+    { untilMs }: UnwatchedPeriod,
+    executor: ExecutorId,
+  ): Promise<void> {
+    const reported = this.#reportedPast.get(executor) ?? new Set();
+    this.#reportedPast.set(executor, reported);
+    const keyOf = ({ code, endedAtMs }: PastNodeSignal): string => JSON.stringify([nodeId, code, endedAtMs]);
+    const due = newestOf(signals).filter((each) => !reported.has(keyOf(each)));
+    if (due.length === 0) return;
+    const proof = JSON.stringify([nodeId, untilMs]);
+    if (isOut && !reported.has(proof)) this.#owed.set(nodeId, "ended");
+    const command = { kind: "reportFaults", nodeId, faults: due.map(pastFault) } as const;
+    await this.#parts.driver.command({ ...command, actor: `executor ${executor}`, idempotencyKey: null });
+    for (const each of due) reported.add(keyOf(each));
+    if (isOut) reported.add(proof);
+  }
+
   /** End in ms of the period in which nobody looked; `null`: its next try is not due. Looks since the first try are no part of it. */
   #endOfPeriod(id: ExecutorId, atMs: number): number | null {
     const pending = this.#pending.get(id);
@@ -221,7 +242,10 @@ export class NodeSignalService {
     return Math.abs(atMs - pending.triedAtMs) < PAST_PAUSE_MS ? null : pending.untilMs;
   }
 
-  /** `null`: the executor did not answer, and is asked again. One that fails for some minutes leaves the period unknown. */
+  /**
+   * `null`: the executor did not answer, and is asked again, as is one whose answer is partial. One that fails for some minutes leaves
+   * the period unknown.
+   */
   async #pastOf(
     { id, executor }: AskedExecutor,
     period: UnwatchedPeriod,
@@ -229,17 +253,23 @@ export class NodeSignalService {
   ): Promise<PastNodeSignals | null> {
     try {
       const past = await executor.pastNodeSignals?.(period);
-      return past ?? { signals: [], unknown: "This executor keeps no past signals." };
+      if (past?.isPartial !== true) return past ?? { signals: [], unknown: "This executor keeps no past signals." };
+      return { ...past, isPartial: this.#keepPending(id, period, atMs) };
     } catch (error) {
-      const {
-        sinceMs = atMs,
-        known = new Map([...this.#known].map(([nodeId, signals]) => [nodeId, new Set(signals.keys())])),
-      } = this.#pending.get(id) ?? {};
-      if (Math.abs(atMs - sinceMs) >= PAST_PATIENCE_MS)
-        return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}.` };
-      this.#pending.set(id, { sinceMs, triedAtMs: atMs, untilMs: period.untilMs, answeredAtMs: atMs, known });
-      return null;
+      if (this.#keepPending(id, period, atMs)) return null;
+      return { signals: [], unknown: `The executor did not state past signals: ${messageOf(error)}.` };
     }
+  }
+
+  /** Notes a try that failed, or was partial, and returns whether the period is read again. */
+  #keepPending(id: ExecutorId, { untilMs }: UnwatchedPeriod, atMs: number): boolean {
+    const {
+      sinceMs = atMs,
+      known = new Map([...this.#known].map(([nodeId, signals]) => [nodeId, new Set(signals.keys())])),
+    } = this.#pending.get(id) ?? {};
+    if (Math.abs(atMs - sinceMs) >= PAST_PATIENCE_MS) return false;
+    this.#pending.set(id, { sinceMs, triedAtMs: atMs, untilMs, answeredAtMs: atMs, known });
+    return true;
   }
 
   /**

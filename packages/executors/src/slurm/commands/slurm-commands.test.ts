@@ -55,7 +55,7 @@ it("submits nothing again while squeue gives no whole answer", async () => {
   expect(await commands({}).isOverlooked("job-w1.1")).toBe(false);
 });
 
-it("takes the nodes as they are for their past only if the cluster has no accounting", async () => {
+it("takes the nodes as they are for their past if the accounting does not answer, and states its failure", async () => {
   const program = (name: string, lines: string): void =>
     writeFileSync(path.join(dir, name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
   const past = () => commands({}).pastNodes(0);
@@ -68,10 +68,14 @@ it("takes the nodes as they are for their past only if the cluster has no accoun
   program("sacctmgr", "echo 'n1|DOWN|a|b|c'");
   expect(await past()).toEqual({ kind: "events", text: "n1|DOWN|a|b|c\n" });
   program("sacctmgr", "echo 'Unable to contact slurm accounting daemon: Connection refused' >&2; exit 1");
-  await expect(past()).rejects.toThrow("Connection refused");
+  const failure = expect.stringContaining("Connection refused") as string;
+  expect(await past()).toEqual({ kind: "nodes", text: "NodeName=n1\n", failure });
+  rmSync(path.join(dir, "sacctmgr"));
+  expect(await past()).toMatchObject({ kind: "nodes", failure: expect.stringContaining("sacctmgr") });
   for (const storage of ["accounting_storage/none", "(null)"]) {
     scontrol(storage);
-    expect(await past()).toEqual({ kind: "nodes", text: "NodeName=n1\n" });
+    program("sacctmgr", "exit 1");
+    expect(await past()).toEqual({ kind: "nodes", text: "NodeName=n1\n", failure: null });
   }
   program("scontrol", "exit 1");
   await expect(past()).rejects.toThrow("scontrol failed");

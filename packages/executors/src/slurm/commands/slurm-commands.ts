@@ -186,8 +186,8 @@ export class SlurmCommands {
   }
 
   /**
-   * The past of nodes since a time in ms, with times in UTC: events of the accounting, or the nodes as they are of a cluster without slurmdbd.
-   * Rejects if slurmdbd does not answer, as after a power cut of the whole cluster.
+   * The past of nodes since a time in ms, with times in UTC: events of the accounting, or the nodes as they are. With the latter stands the
+   * failure of a slurmdbd that does not answer, as after a power cut of the whole cluster. Rejects if slurmctld does not answer either.
    */
   async pastNodes(fromMs: number): Promise<PastAnswer> {
     const start = new Date(fromMs).toISOString().slice(0, 19);
@@ -196,8 +196,10 @@ export class SlurmCommands {
       const args = ["--noheader", "--parsable2", "show", "event", "Event=Node", `Start=${start}`, format];
       return { kind: "events", text: await this.#answer("sacctmgr", args, UTC) };
     } catch (error) {
-      if (ACCOUNTING.test(await this.show("config"))) throw error;
-      return { kind: "nodes", text: await this.#answer("scontrol", ["show", "node", "--all", "--oneliner"], UTC) };
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = ACCOUNTING.test(await this.show("config")) ? message : null;
+      const text = await this.#answer("scontrol", ["show", "node", "--all", "--oneliner"], UTC);
+      return { kind: "nodes", text, failure };
     }
   }
 

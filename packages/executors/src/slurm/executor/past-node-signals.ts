@@ -6,11 +6,13 @@ import type { NodeId } from "@headroom/model";
 import type { PastNodeSignal, PastNodeSignals, UnwatchedPeriod } from "../../node-signals.ts";
 import { slurmSignals } from "./node-signals.ts";
 
-export interface PastAnswer {
-  /** `events`: lines of `NodeName|State|TimeStart|TimeEnd|Reason`. `nodes`: lines of `scontrol --oneliner show node`. */
-  readonly kind: "events" | "nodes";
-  readonly text: string;
-}
+/**
+ * `events`: lines of `NodeName|State|TimeStart|TimeEnd|Reason`. `nodes`: lines of `scontrol --oneliner show node`, with the failure of a
+ * slurmdbd that may answer later; `null`: the cluster has none.
+ */
+export type PastAnswer =
+  | { readonly kind: "events"; readonly text: string }
+  | { readonly kind: "nodes"; readonly text: string; readonly failure: string | null };
 
 export interface PastNodes {
   /** Ids of the executor's nodes, by name at Slurm. */
@@ -25,10 +27,13 @@ export function pastSlurmSignals(answer: PastAnswer, period: UnwatchedPeriod, no
       signals: eventSignals(answer.text, period, nodes),
       unknown: "Events that slurmdbd did not get are unknown.",
     };
+  const { text, failure } = answer;
+  const reason =
+    failure === null ? "Slurm has no accounting (slurmdbd)" : `The accounting of Slurm did not answer (${failure})`;
   return {
-    signals: restartSignals(answer.text, period, nodes),
-    unknown:
-      "Slurm has no accounting (slurmdbd), so only restarts of nodes are known. Drains and losses that ended are unknown.",
+    signals: restartSignals(text, period, nodes),
+    unknown: `${reason}, so only restarts of nodes are known. Drains and losses that ended are unknown.`,
+    isPartial: failure !== null,
   };
 }
 
