@@ -133,7 +133,7 @@ export class TargetReader {
    * Values of the period in which the query was not read before its last reading: the Prometheus has kept them. Empty: there was no such
    * period. Never rejects: a failure is the problem of the target.
    */
-  async readPast(addresses: AddressReader, known: KnownSubjects): Promise<Outcome["samples"]> {
+  async readPast(addresses: AddressReader, known: KnownSubjects, clock: () => number): Promise<Outcome["samples"]> {
     const { query, url } = this.target;
     const [missing, { token, declaration }] = [this.#missing, this.#source];
     if (query === null || missing === null) return [];
@@ -149,8 +149,8 @@ export class TargetReader {
       const text = await addresses.read({ url: address, token, timeoutMs, accept: "application/json" });
       return rangeSamples(text, query, { known, range: missing });
     } catch (error) {
-      // The time of this failure is not read either: a Prometheus that fails each time would delay each reading.
-      this.#knownUntilMs = null;
+      // The period is not read again: a Prometheus that fails each time would delay each reading. An absence that begins now is read.
+      this.#knownUntilMs = clock();
       const period = `${new Date(missing.fromMs).toISOString()} to ${new Date(missing.untilMs).toISOString()}`;
       const reason = error instanceof Error ? error.message : String(error);
       const text = `values from ${period} are unknown: ${reason}`.slice(0, 500);

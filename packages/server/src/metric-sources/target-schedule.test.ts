@@ -129,3 +129,21 @@ it("states a period on whose values could not be read", async () => {
     close();
   }
 }, 30_000);
+
+it("reads the absence that follows a period whose values could not be read", async () => {
+  let rangeCount = 0;
+  let absentCount = 0;
+  const { schedule, recorded, close } = await queried((isRange, answer) => {
+    if (isRange) rangeCount++;
+    // The Prometheus dies of the first query over a range, and is away for eight intervals.
+    const isAbsent = isRange ? rangeCount === 1 : rangeCount === 1 && absentCount++ < 8;
+    answer(isAbsent ? 503 : 200);
+  });
+  try {
+    await expect.poll(() => recorded.length, { timeout: 20_000 }).toBeGreaterThan(3);
+    expect([recorded.slice(0, 3), rangeCount]).toEqual([[2, 1, 2], 2]);
+    expect(schedule.states[0]?.problem).toMatch(/^values from \S+ to \S+ are unknown: HTTP 503/);
+  } finally {
+    close();
+  }
+}, 30_000);
