@@ -404,6 +404,22 @@ describe("signals of nodes", () => {
       expect(bench.memory.unwatched).toMatchObject([{ unknown: "slurmdbd is away." }, { unknown: "" }]);
     });
 
+    it("are asked for again for ten minutes after each absence of the executor", async () => {
+      const bench = new Bench(home);
+      await bench.looks(2);
+      bench.past = async () => Promise.reject(new Error("Connection refused"));
+      bench.nowMs += 600_000;
+      bench.restart();
+      await bench.looks(2);
+      bench.signals = null;
+      await bench.looks(200);
+      bench.signals = [];
+      await bench.looks(100);
+      expect(bench.memory.unwatched).toEqual([]);
+      await bench.looks(21);
+      expect(bench.memory.unwatched).toHaveLength(1);
+    });
+
     it("are not asked for after a restart of some seconds, whenever it happens", async () => {
       const bench = new Bench(home);
       for (let count = 1; count <= 12; count++) {

@@ -61,8 +61,8 @@ interface Circumstances {
 
 /** A period whose past signals an executor has failed to state. Times in ms. */
 interface PendingPeriod {
-  /** The first and the last try. */
-  readonly sinceMs: number;
+  /** The first try since the end of the period, and the last one. */
+  sinceMs: number;
   readonly triedAtMs: number;
   /** End of the period. */
   untilMs: number;
@@ -237,7 +237,10 @@ export class NodeSignalService {
   #endOfPeriod(id: ExecutorId, atMs: number): number | null {
     const pending = this.#pending.get(id);
     if (pending === undefined) return atMs;
-    if (atMs - pending.answeredAtMs > UNWATCHED_MS) pending.untilMs = atMs;
+    if (atMs - pending.answeredAtMs > UNWATCHED_MS) {
+      pending.untilMs = atMs;
+      pending.sinceMs = atMs;
+    }
     pending.answeredAtMs = atMs;
     return Math.abs(atMs - pending.triedAtMs) < PAST_PAUSE_MS ? null : pending.untilMs;
   }
