@@ -40,9 +40,18 @@ it("stays the same directory when its name leads elsewhere", async () => {
 it("follows no link, and takes no path for a name", async () => {
   symlinkSync(path.join(root, "private", "token"), path.join(root, "shared", "deep", "file"));
   await expect(held.write("file", "other")).rejects.toMatchObject({ code: "ELOOP" });
-  await expect(held.read("file")).rejects.toMatchObject({ code: "ELOOP" });
+  await expect(held.read("file", 10)).rejects.toMatchObject({ code: "ELOOP" });
   for (const name of ["..", "../private", "", "."]) expect(() => held.at(name)).toThrow(/is no name/);
   expect(readFileSync(path.join(root, "private", "token"), "utf8")).toBe("secret");
+});
+
+it("reads a file up to a size, and no more names than wanted", async () => {
+  await held.write("file", "größe");
+  expect(await held.read("file", 7)).toBe("größe");
+  await expect(held.read("file", 6)).rejects.toMatchObject({ code: "EFBIG" });
+  for (const name of ["a", "b"]) await held.write(name, "");
+  expect(await held.names(2)).toHaveLength(2);
+  expect(await held.names()).toHaveLength(3);
 });
 
 it("removes trees that are closed and have links, and nothing beside them", async () => {

@@ -13,7 +13,7 @@ import {
   openSync,
   writeFileSync,
 } from "node:fs";
-import { mkdir, open, readdir, readFile, rmdir, unlink, writeFile } from "node:fs/promises";
+import { mkdir, open, opendir, rmdir, unlink, writeFile } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -97,16 +97,31 @@ export class HeldDirectory {
     throw new Error(`${name} is no regular file`);
   }
 
-  async read(name: string): Promise<string> {
-    return readFile(this.at(name), { encoding: "utf8", flag: O_RDONLY | O_NOFOLLOW | O_NONBLOCK });
+  /** Rejects with `EFBIG` if it has more bytes, and if it is no regular file. Bytes that are appended meanwhile are not read. */
+  async read(name: string, bytesMax: number): Promise<string> {
+    const file = await this.openFile(name, O_RDONLY);
+    try {
+      const { size } = await file.stat();
+      if (size > bytesMax)
+        throw Object.assign(new Error(`${name} has ${size} bytes, and may have ${bytesMax}`), { code: "EFBIG" });
+      const data = Buffer.alloc(size);
+      let at = 0;
+      for (let more = 1; more > 0 && at < size; at += more) more = (await file.read(data, at, size - at, at)).bytesRead;
+      return data.toString("utf8", 0, at);
+    } finally {
+      await file.close();
+    }
   }
 
   async write(name: string, text: string, { flush = false } = {}): Promise<void> {
     await writeFile(this.at(name), text, { flag: OVERWRITE, mode: 0o600, flush });
   }
 
-  async names(): Promise<readonly string[]> {
-    return readdir(this.path);
+  /** `max`: others are left out. */
+  async names(max = Infinity): Promise<readonly string[]> {
+    const names: string[] = [];
+    for await (const { name } of await opendir(this.path, { bufferSize: 1_000 })) if (names.push(name) >= max) break;
+    return names;
   }
 
   async chmod(mode: number): Promise<void> {

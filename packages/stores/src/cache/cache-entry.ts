@@ -8,7 +8,7 @@ import { contentDigest, OperationalError, syncPath } from "@headroom/platform";
 import type { HeldDirectory } from "@headroom/platform";
 import { z } from "zod";
 import { CONTENT } from "../transfers/download.ts";
-import { unlessForeign } from "./unless-foreign.ts";
+import { readSmall } from "./unless-foreign.ts";
 
 const entryRecord = z.strictObject({
   uri: z.string(),
@@ -76,7 +76,7 @@ export function recordInBoot(record: EntryRecord, bootId: string): EntryRecord |
 
 /** The record of an entry; `null`: it is missing or damaged. */
 export async function readEntry(dir: HeldDirectory): Promise<EntryRecord | null> {
-  const text = await dir.read(RECORD).catch(unlessForeign);
+  const text = await readSmall(dir, RECORD);
   if (text === null) return null;
   try {
     const outcome = entryRecord.safeParse(JSON.parse(text));

@@ -1,6 +1,10 @@
 /** A job of the control plane's user exchanges names in the directory that the cache shares with it. */
+import { execFileSync } from "node:child_process";
 import {
+  closeSync,
+  constants,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -118,35 +122,72 @@ it("uses the folders that took the places of its own, and those of its holders s
   expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
 });
 
-it("opens with links and folders in the places of leases, which it removes", async () => {
+it("opens with links, folders, pipes and large files in the places of leases, which it removes", async () => {
   mkdirSync(at("leases", "folder"), { recursive: true });
   writeFileSync(folder.private("token"), "secret");
   symlinkSync(folder.private("token"), at("leases", "link"));
   symlinkSync(folder.private(), at("leases", "links"));
-  writeFileSync(at("leases", "large"), "");
-  truncateSync(at("leases", "large"), 2 ** 32);
-  await obtain(() => {});
+  execFileSync("mkfifo", [at("leases", "pipe")]);
+  const pipe = openSync(at("leases", "pipe"), constants.O_RDWR);
+  for (const bytes of [2 ** 20 + 1, 2 ** 30, 2 ** 32]) {
+    writeFileSync(at("leases", `large-${bytes}`), "");
+    truncateSync(at("leases", `large-${bytes}`), bytes);
+  }
+  // More lines than an array can have elements.
+  writeFileSync(at("leases", "lines"), Buffer.alloc(140_000_000, "\n"));
+  try {
+    await obtain(() => {});
+  } finally {
+    closeSync(pipe);
+  }
   expect(readdirSync(at("leases"))).toEqual(["holder"]);
   expect(folder.leaked()).toEqual(["token"]);
 });
 
-it.each(["holder", "entry.json"])(
-  "keeps a file %s that the file system does not give, and reads it at the next request",
-  async (file) => {
-    await obtain(() => {});
-    await cache.close();
-    cache = open();
-    const { read } = HeldDirectory.prototype;
-    const unreadable = vi.spyOn(HeldDirectory.prototype, "read");
-    unreadable.mockImplementation(async function (this: HeldDirectory, name) {
-      if (name !== file) return await read.call(this, name);
-      throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
-    });
-    await expect(cache.report()).rejects.toMatchObject({ code: "EMFILE" });
-    unreadable.mockRestore();
-    expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
-  },
-);
+it("reads an entry again whose record is larger than records are", async () => {
+  const content = await obtain(() => {});
+  await cache.close();
+  const record = at("entries", readdirSync(at("entries"))[0] ?? "", "entry.json");
+  truncateSync(record, 2 ** 30);
+  cache = open();
+  expect((await cache.report()).items).toEqual([]);
+  expect(await obtain(() => {})).toBe(content);
+});
+
+/** From now on the file system does not give files of this name. */
+function makeUnreadable(file: string): { readonly mockRestore: () => void } {
+  const { read } = HeldDirectory.prototype;
+  return vi.spyOn(HeldDirectory.prototype, "read").mockImplementation(async function (
+    this: HeldDirectory,
+    name,
+    bytesMax,
+  ) {
+    if (name !== file) return await read.call(this, name, bytesMax);
+    throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  });
+}
+
+it("keeps leases that the file system does not give, and reads them at the next request", async () => {
+  await obtain(() => {});
+  await cache.close();
+  cache = open();
+  const unreadable = makeUnreadable("holder");
+  await expect(cache.report()).rejects.toMatchObject({ code: "EMFILE" });
+  unreadable.mockRestore();
+  expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
+});
+
+it("keeps an entry whose record the file system does not give, and reads it at the next opening", async () => {
+  await obtain(() => {});
+  await cache.close();
+  cache = open();
+  const unreadable = makeUnreadable("entry.json");
+  expect((await cache.report()).items).toEqual([]);
+  unreadable.mockRestore();
+  await cache.close();
+  cache = open();
+  expect((await cache.report()).items).toMatchObject([{ holders: ["holder"] }]);
+});
 
 it("forgets a transfer that could not begin", async () => {
   const flights = new Flights();

@@ -2,26 +2,42 @@
 import { rmSync } from "node:fs";
 import { writePrivateFile } from "@headroom/platform";
 import type { HeldDirectory } from "@headroom/platform";
-import { unlessForeign } from "./unless-foreign.ts";
+import { KEY } from "./cache-folders.ts";
+import { readSmall } from "./unless-foreign.ts";
 
 /** A plain name of a file, such as that of an attempt's directory. */
 const HOLDER = /^[^./][^/]{0,200}$/;
 
+/** Most that is read of the folder. Jobs of this user can fill it, and all of it is held in memory. */
+const readMax = { holders: 100_000, keys: 1_000_000 } as const;
+
 export class Leases {
+  readonly #readMax: { readonly holders: number; readonly keys: number };
   #dir: HeldDirectory | null = null;
   readonly #keys = new Map<string, Set<string>>();
   /** Holders of an earlier process that have taken nothing in this one. */
   readonly #earlier = new Set<string>();
 
+  constructor(max: { readonly holders: number; readonly keys: number } = readMax) {
+    this.#readMax = max;
+  }
+
   /** A folder that takes the place of another one gets the holders that are known. */
   async open(dir: HeldDirectory): Promise<void> {
     const unread = new Set(this.#keys.keys());
-    for (const holder of await dir.names()) {
-      const text = await dir.read(holder).catch(unlessForeign);
+    let keyCount = 0;
+    for (const holder of await dir.names(this.#readMax.holders)) {
+      const text = await readSmall(dir, holder);
       if (text === null) await dir.remove(holder);
       else if (!this.#keys.has(holder) || this.#earlier.has(holder)) {
         // A kill can cut the last line; the attempt was then not launched, and takes its lease again.
-        this.#keys.set(holder, new Set(text.split("\n").slice(0, -1)));
+        const keys = text
+          .split("\n")
+          .slice(0, -1)
+          .filter((line) => KEY.test(line));
+        keyCount += keys.length;
+        if (keyCount > this.#readMax.keys) break;
+        this.#keys.set(holder, new Set(keys));
         this.#earlier.add(holder);
         unread.delete(holder);
       }

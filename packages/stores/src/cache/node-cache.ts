@@ -42,7 +42,7 @@ import { Flights } from "./flights.ts";
 import type { StagedBytes, TransferredBytes } from "./flights.ts";
 import { SentBytes } from "./sent-bytes.ts";
 import { Leases } from "./leases.ts";
-import { unlessForeign } from "./unless-foreign.ts";
+import { mayPass } from "./unless-foreign.ts";
 
 /** Bytes of the file system that stay free beside the cache. */
 const SPARE_BYTES = 64 * 1024 * 1024;
@@ -198,7 +198,13 @@ export class NodeCache {
     for (const [name, bytes] of await readDrafts(folders)) this.#left.set(name, bytes);
     for (const key of await entries.names()) {
       if (!KEY.test(key)) continue;
-      const read = await inEntry(folders, key, readEntry).catch(unlessForeign);
+      let read: EntryRecord | null = null;
+      try {
+        read = await inEntry(folders, key, readEntry);
+      } catch (error) {
+        // Work that runs may use it. It is not removed, and the next opening reads it again.
+        if (mayPass(error as NodeJS.ErrnoException)) continue;
+      }
       const record = read === null ? null : recordInBoot(read, this.#options.bootId);
       if (record === null) {
         await entries.remove(key);

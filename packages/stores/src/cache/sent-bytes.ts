@@ -5,6 +5,8 @@
 import type { HeldDirectory } from "@headroom/platform";
 
 const NOTE = "reported";
+/** Digits of a safe integer. */
+const NOTE_BYTES_MAX = 16;
 
 export class SentBytes {
   #draft: HeldDirectory | null = null;
@@ -31,7 +33,7 @@ export class SentBytes {
   /** Reads how many bytes of the draft are reported. Called before the transfer. */
   async open(draft: HeldDirectory): Promise<void> {
     this.#draft = draft;
-    const noted = Number(await draft.read(NOTE).catch(() => "0"));
+    const noted = Number(await draft.read(NOTE, NOTE_BYTES_MAX).catch(() => "0"));
     this.#noted = Number.isSafeInteger(noted) && noted > 0 ? noted : 0;
   }
 

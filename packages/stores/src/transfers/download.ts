@@ -73,8 +73,8 @@ export async function download(
   content: FoundContent,
   draft: { readonly dir: HeldDirectory; readonly bootId: string },
 ): Promise<void> {
-  const done = await resume(content, { ...draft, partBytes: transfer.store.partBytes });
   const parts = content.files.flatMap((file, index) => partsOf(file, index, transfer.store.partBytes));
+  const done = await resume(content, { ...draft, parts, partBytes: transfer.store.partBytes });
   const noted = draft.dir.at("parts");
   for (const { from, to, fileNumber, number } of parts.filter(({ mark }) => done.has(mark))) {
     transfer.onKept?.(to - from);
@@ -112,17 +112,29 @@ function partsOf(file: FoundFile, index: number, partBytes: number): readonly Pa
 /** The marks of complete parts. The draft begins again if the objects or the boot of the machine differ. */
 async function resume(
   { files }: FoundContent,
-  { dir, bootId, partBytes }: { readonly dir: HeldDirectory; readonly bootId: string; readonly partBytes: number },
+  {
+    dir,
+    bootId,
+    parts,
+    partBytes,
+  }: {
+    readonly dir: HeldDirectory;
+    readonly bootId: string;
+    readonly parts: readonly { readonly mark: string }[];
+    readonly partBytes: number;
+  },
 ): Promise<ReadonlySet<string>> {
   const objects = files.map(({ name, object }) => [name, object.bytes, object.tag]);
   const plan = JSON.stringify({ bootId, partBytes, objects });
-  const isSame = (await dir.read("plan.json").catch(() => null)) === plan;
+  const isSame = (await dir.read("plan.json", Buffer.byteLength(plan)).catch(() => null)) === plan;
   if (!isSame) {
     for (const name of await dir.names()) await dir.remove(name);
     await dir.write("plan.json", plan);
     return new Set();
   }
-  const text = await dir.read("parts").catch(() => "");
+  // Each part is noted once, beside halves of lines. Jobs of this user can write more.
+  const noted = parts.reduce((sum, { mark }) => sum + mark.length + 1, 0);
+  const text = await dir.read("parts", 2 * noted).catch(() => "");
   // A kill can leave half a line at the end, which is a part of its own otherwise.
   return new Set(text.split("\n").slice(0, -1));
 }
