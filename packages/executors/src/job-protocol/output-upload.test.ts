@@ -17,19 +17,27 @@ function declared(value: object): StoreDeclaration {
   return reading.declaration;
 }
 
-/** Uploads `work/model` to the store nfs. */
-async function stored(to: { readonly rule?: string; readonly team?: string } = {}) {
+/** Uploads `model` in the directory to the store nfs. */
+async function stored(
+  to: { readonly rule?: string; readonly team?: string } = {},
+  {
+    dir = "work",
+    homeDir = "/nonexistent",
+    others = [],
+  }: { readonly dir?: string; readonly homeDir?: string; readonly others?: readonly StoreDeclaration[] } = {},
+) {
   const declarations = [
     declared({ name: "nfs", type: "shared", path: path.join(folder, "nfs"), rules: ["internal"], writers: ["lab"] }),
+    ...others,
   ];
   const stores = new StoreSet({ declarations: () => declarations, readSecret: () => "" });
   const outputs = new OutputUpload(stores, path.join(folder, "notes"));
-  const file = path.join(folder, "work/model");
+  const file = path.join(folder, dir, "model");
   const artifact = { name: "model:chat", path: file, ...(await contentDigest(path.join(folder, "model"))) };
   const places = {
-    workingDir: path.join(folder, "work"),
+    workingDir: path.join(folder, dir),
     checkpointDir: path.join(folder, "checkpoints"),
-    homeDir: "/nonexistent",
+    homeDir,
   };
   const signal = new AbortController().signal;
   return outputs.store(artifact, { store: "nfs", team: "lab", ...to }, { places, signal });
@@ -70,4 +78,41 @@ it("refuses bytes that changed after they were read, and links out of the workin
   rmSync(path.join(folder, "work/model"));
   symlinkSync("/etc/passwd", path.join(folder, "work/model"));
   expect((await stored({ rule })).problem).toContain("is outside the working directory");
+});
+
+it("copies no bytes of another store that the work may not read", async () => {
+  const store = { type: "shared", rules: ["internal"], readers: ["lab"], path: path.join(folder, "link") };
+  symlinkSync(path.join(folder, "data"), store.path);
+  for (const [dir, more, message] of [
+    ["data/a", { rules: ["restricted"] }, "has data with rules (restricted), and the workload has the rule internal"],
+    ["data", { readers: [] }, "is not open to the team lab"],
+    ["data/artifacts/model/other", {}, "is an uploaded artifact"],
+    ["data/a", {}, undefined],
+  ] as const) {
+    mkdirSync(path.join(folder, dir), { recursive: true });
+    writeFileSync(path.join(folder, dir, "model"), "weights");
+    const others = [declared({ name: "med", ...store, ...more })];
+    const { problem } = await stored({ rule: "internal" }, { dir, others });
+    if (message === undefined) expect(problem).toBeUndefined();
+    else expect(problem, dir).toContain(message);
+  }
+});
+
+it("copies what an attempt wrote in its own directory, also if a store is around it", async () => {
+  const others = [declared({ name: "all", type: "shared", path: folder, rules: ["restricted"] })];
+  mkdirSync(path.join(folder, "home/work"), { recursive: true });
+  writeFileSync(path.join(folder, "home/work/model"), "weights");
+  const own = { dir: "home/work", others };
+  expect((await stored({}, own)).problem).toContain("must not be read");
+  expect((await stored({}, { ...own, homeDir: path.join(folder, "home") })).problem).toBeUndefined();
+});
+
+it("copies no directory that contains a store, and what lies in the same store", async () => {
+  const others = [declared({ name: "med", type: "shared", path: path.join(folder, "work/model/med") })];
+  rmSync(path.join(folder, "work/model"));
+  mkdirSync(path.join(folder, "work/model/med"), { recursive: true });
+  expect((await stored({ rule: "internal" }, { others })).problem).toContain("contains the store med");
+  mkdirSync(path.join(folder, "nfs/lab"));
+  writeFileSync(path.join(folder, "nfs/lab/model"), "weights");
+  expect((await stored({}, { dir: "nfs/lab" })).stored).toMatchObject({ rule: "internal" });
 });

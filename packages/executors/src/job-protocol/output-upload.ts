@@ -12,6 +12,7 @@ import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
 import type { AttemptTransfer } from "./input-staging.ts";
 import { readableIn } from "./attempt-roots.ts";
 import type { AttemptPlaces } from "./attempt-roots.ts";
+import { sourceRefusal } from "./source-rules.ts";
 import type { UploadRecord } from "./upload-record.ts";
 
 /** Requests of one upload at the same time; the store bounds those of all together. */
@@ -104,6 +105,8 @@ export class OutputUpload {
     const declaration = this.#admitting(to);
     const source = await readableIn(target, places);
     if (source === null) throw unreadable(target);
+    const refusal = await sourceRefusal(this.#stores, { source, homeDir: places.homeDir }, to);
+    if (refusal !== null) throw new OperationalError("sourceForbidden", `${target} must not be read. ${refusal}`);
     const { store, turns } = await this.#stores.open(declaration);
     await this.#clear(to.store, store);
     const uri = `${rootOf(declaration)}${within}`;
