@@ -14,11 +14,13 @@ let database: MlflowDatabase;
 let handlers: Handlers;
 /** Workloads that the engine knows. */
 let workloads: Map<string, object>;
+let pools: Map<string, object>;
 const work = (id: string, rule?: string): object => ({ id, spec: { name: `name-${id}`, data: { rule } } });
 
 beforeEach(() => {
   database = new MlflowDatabase(":memory:", 0);
   handlers = mlflowHandlers(database, () => {});
+  pools = new Map([["gpu", { data: { rules: ["restricted"] } }]]);
   workloads = new Map([
     ["w1", work("w1", "restricted")],
     ["w2", work("w2")],
@@ -27,7 +29,9 @@ beforeEach(() => {
 afterEach(() => database.close());
 
 const parts = {
-  driver: { read: (use: (engine: object) => unknown) => Promise.resolve(use({ state: { workloads } })) },
+  driver: {
+    read: (use: (engine: object) => unknown) => Promise.resolve(use({ state: { workloads, pools, sites: new Map() } })),
+  },
   mlflow: {
     call: ({ call, values }: { readonly call: keyof Handlers; readonly values: unknown }) =>
       Promise.resolve({
@@ -114,6 +118,28 @@ it("stay refused when the logged model is deleted, also if the run is linked lat
   await send("deleteLoggedModel", { model_id });
   await send("setTag", { run_id, key, value: "w1" });
   await expect(give(`models/${model_id}`)).rejects.toThrow(/data of name-w1 has the rule restricted/);
+});
+
+it("are stored at paths of runs alone while places admit data rules", async () => {
+  const model = async (fields: object): Promise<string> => {
+    const { model: made } = (await send("createLoggedModel", { experiment_id: "0", ...fields })) as {
+      readonly model: { readonly info: { readonly model_id: string } };
+    };
+    return made.info.model_id;
+  };
+  const run = await createRun();
+  const store = (folder: string): Promise<void> =>
+    refuseRuled(parts, { artifact: `0/${folder}/artifacts/weights`, user, does: "stored" });
+  const ofNone = [await model({}), await model({ source_run_id: "f".repeat(32) }), "a"];
+  await store(run);
+  await store(await model({ source_run_id: run }));
+  for (const each of ofNone) {
+    await expect(store(each)).rejects.toThrow(/belongs to no run/);
+    // Earlier ones stay readable.
+    await give(each);
+  }
+  pools.clear();
+  for (const each of ofNone) await store(each);
 });
 
 it("belong to at most a hundred workloads", async () => {

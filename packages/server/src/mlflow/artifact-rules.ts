@@ -11,9 +11,12 @@ import { MlflowError } from "./mlflow-error.ts";
 import type { MlflowParts } from "./mlflow-routes.ts";
 import type { Tag } from "./tags.ts";
 import { WORKLOAD_TAG } from "./workload-links.ts";
-import type { LinkedWorkload, WorkloadRules } from "./workload-links.ts";
+import type { LinkedArtifact, LinkedWorkload, WorkloadRules } from "./workload-links.ts";
 
-/** Rejects if the path is that of a run, or of a model of a run, of a workload with a data rule. */
+/**
+ * Rejects if the path is that of a run, or of a model of a run, of a workload with a data rule. Where places admit data rules, also if bytes
+ * would be stored at a path of no run: nothing tells whose they are.
+ */
 export async function refuseRuled(
   { mlflow, driver }: MlflowParts,
   { artifact, user, does }: { readonly artifact: string; readonly user: string; readonly does: "stored" | "given out" },
@@ -26,7 +29,12 @@ export async function refuseRuled(
       "TEMPORARILY_UNAVAILABLE",
       "The run of the artifact could not be found; try again in a moment.",
     );
-  const { workloads } = JSON.parse(answer.body) as { readonly workloads: readonly LinkedWorkload[] };
+  const { workloads, isOfRun } = JSON.parse(answer.body) as LinkedArtifact;
+  if (does === "stored" && !isOfRun && (await driver.read(({ state }) => admitsRules(state))))
+    throw new MlflowError(
+      "PERMISSION_DENIED",
+      "Places of this fleet have data with rules, and the artifact belongs to no run, so the rule of its data is not known. Log it in a run (mlflow.start_run), or create the experiment with an artifact_location in a store.",
+    );
   if (workloads.length === 0) return;
   const [first] = await driver.read(({ state }) => workloads.flatMap((linked) => refusalsOf(state, linked)));
   if (first === undefined) return;
@@ -35,6 +43,9 @@ export async function refuseRuled(
     `${first}, so its artifacts are not ${does} by the control plane. ${remedies[does]}`,
   );
 }
+
+const admitsRules = ({ sites, pools }: ReadonlyState): boolean =>
+  [...sites.values(), ...pools.values()].some(({ data }) => (data?.rules ?? []).length > 0);
 
 /** Why the artifacts of a workload are refused: at most one reason. */
 function refusalsOf({ workloads }: ReadonlyState, linked: LinkedWorkload): readonly string[] {

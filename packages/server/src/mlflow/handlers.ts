@@ -90,7 +90,7 @@ export function mlflowHandlers(
 
 const ofArtifacts = (runs: Runs, links: WorkloadLinks): Readonly<Record<InnerCallName, Handler>> => ({
   artifactRoot: (fields) => ({ uri: runs.find(fields.runId())["artifact_uri"] }),
-  artifactWorkloads: (fields) => ({ workloads: links.at(fields.needed("path", ARTIFACT_PATH_MAX)) }),
+  artifactWorkloads: (fields) => links.at(fields.needed("path", ARTIFACT_PATH_MAX)),
 });
 
 const ofSeveralRuns = (

@@ -19,6 +19,19 @@ export interface LinkedWorkload {
   readonly rule?: string | null;
 }
 
+export interface LinkedArtifact {
+  readonly workloads: readonly LinkedWorkload[];
+  /** False: its path names neither a run nor a model of one, so it can never be linked to a workload. */
+  readonly isOfRun: boolean;
+}
+
+/** Numbers of the runs of a path, whose names are the parameter as JSON. */
+const FOUND_RUNS = `
+  WITH name(id) AS (SELECT value FROM json_each(?)),
+    run_id(id) AS (SELECT id FROM name UNION SELECT run FROM logged_model WHERE id IN name
+      UNION SELECT run FROM deleted_model WHERE id IN name),
+    found(number) AS (SELECT number FROM run WHERE id IN run_id)`;
+
 /** How the table says that there is no rule: `NULL` is one that is not known. */
 const NO_RULE = "";
 
@@ -55,22 +68,20 @@ export class WorkloadLinks {
   }
 
   /** Workloads of the runs, and of the logged models of runs, whose names are in the path of an artifact. */
-  at(artifact: string): readonly LinkedWorkload[] {
+  at(artifact: string): LinkedArtifact {
+    const names = JSON.stringify(artifact.split("/"));
     const rows = this.#database.all(
-      `WITH name(id) AS (SELECT value FROM json_each(?)),
-         run_id(id) AS (SELECT id FROM name UNION SELECT run FROM logged_model WHERE id IN name
-           UNION SELECT run FROM deleted_model WHERE id IN name),
-         found(number) AS (SELECT number FROM run WHERE id IN run_id)
-       SELECT workload, max(rule) AS rule FROM (
+      `${FOUND_RUNS} SELECT workload, max(rule) AS rule FROM (
          SELECT workload, rule FROM workload_link WHERE owner IN found
          UNION ALL SELECT value, NULL FROM run_tag WHERE key = ? AND owner IN found
        ) GROUP BY workload`,
-      JSON.stringify(artifact.split("/")),
+      names,
       WORKLOAD_TAG,
     );
-    return rows.map(({ workload, rule }) => {
+    const workloads = rows.map(({ workload, rule }) => {
       const id = String(workload);
       return rule == null ? { id } : { id, rule: rule === NO_RULE ? null : String(rule) };
     });
+    return { workloads, isOfRun: this.#database.one(`${FOUND_RUNS} SELECT number FROM found`, names) !== undefined };
   }
 }
