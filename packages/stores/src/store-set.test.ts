@@ -376,7 +376,9 @@ describe("uploads", () => {
     const place = stores.placeOf(uri);
     if (place === null) throw new Error("no store");
     const { store, turns } = await stores.open(place.declaration);
-    return { key: place.key, transfer: { store, turns, holder: {}, uri, parallel: 3, signal, onBytes: () => {} } };
+    const memory = stores.uploadMemory;
+    const made = { store, turns, memory, holder: {}, uri, parallel: 3, signal, onBytes: () => {} };
+    return { key: place.key, transfer: made };
   };
   const notesDir = (): string => path.join(folder, "notes");
 
@@ -418,7 +420,8 @@ describe("uploads to places that are not empty", () => {
     const place = stores.placeOf(uri);
     if (place === null) throw new Error("no store");
     const { store, turns } = await stores.open(place.declaration);
-    const transfer = { store, turns, holder: {}, uri, parallel: 3, signal, onBytes: () => {} };
+    const memory = stores.uploadMemory;
+    const transfer = { store, turns, memory, holder: {}, uri, parallel: 3, signal, onBytes: () => {} };
     const expected = await contentDigest(source);
     return upload(transfer, source, { key: place.key, expected, notesDir: path.join(folder, "notes") });
   };

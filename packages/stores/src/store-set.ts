@@ -9,7 +9,11 @@ import { readingRefusal } from "./objects/store-access.ts";
 import type { ReadAccess } from "./objects/store-access.ts";
 import { prefixOf, rootOf } from "./objects/store-declaration.ts";
 import type { PlaceDeclaration, StoreDeclaration } from "./objects/store-declaration.ts";
+import { ByteBudget } from "./transfers/byte-budget.ts";
 import { FairTurns } from "./transfers/fair-turns.ts";
+
+/** Parts of 16 MiB of 64 uploads that send one each. Files of more than 150 GB have larger parts. */
+const UPLOAD_BYTES_MAX = 1024 * 1024 * 1024;
 
 export interface OpenStore {
   readonly declaration: PlaceDeclaration;
@@ -43,6 +47,8 @@ export class StoreSet {
   readonly #setup: StoreSetSetup;
   readonly #opened = new Map<string, Opened>();
   readonly #reader = new RangeReader();
+  /** Bounds the parts of all uploads, whatever their store and executor. */
+  readonly uploadMemory = new ByteBudget(UPLOAD_BYTES_MAX);
 
   constructor(setup: StoreSetSetup) {
     this.#setup = setup;

@@ -23,29 +23,13 @@ it("ends the reading of endless artifacts when it is closed, and registers them 
   rmSync(folder, { recursive: true });
 });
 
-it("lets uploads to a store go on while another store does not answer, and ends all when it is closed", async () => {
-  const turns = new UploadTurns({ atOnceMax: 2, allAtOnceMax: 4, timeoutMs: 60_000 });
+it("lets uploads to a store go on while many others do not answer, and ends all when it is closed", async () => {
+  const turns = new UploadTurns({ atOnceMax: 2, timeoutMs: 60_000 });
   const stuck = (signal: AbortSignal): Promise<string> =>
     new Promise((resolve) => signal.addEventListener("abort", () => resolve("ended")));
-  const waiting = [1, 2, 3].map(() => turns.run("silent", stuck));
+  const waiting = Array.from({ length: 20 }, (_, store) => [1, 2, 3].map(() => turns.run(`silent-${store}`, stuck)));
   expect(await turns.run("lake", () => Promise.resolve("sent"))).toBe("sent");
   turns.close();
-  expect(await Promise.all(waiting.slice(0, 2))).toEqual(["ended", "ended"]);
+  for (const each of waiting) expect(await Promise.all(each.slice(0, 2))).toEqual(["ended", "ended"]);
   await expect(turns.run("lake", (signal) => Promise.resolve(signal.aborted))).resolves.toBe(true);
-});
-
-it("bounds the uploads to all stores together, whatever the number of stores", async () => {
-  const turns = new UploadTurns({ atOnceMax: 2, allAtOnceMax: 3, timeoutMs: 60_000 });
-  const sending: (() => void)[] = [];
-  let most = 0;
-  const send = async (): Promise<void> => {
-    const sent = Promise.withResolvers<void>();
-    most = Math.max(most, sending.push(sent.resolve));
-    await sent.promise;
-  };
-  const uploads = Array.from({ length: 20 }, (_, index) => turns.run(`store-${index % 10}`, send));
-  const all = Promise.all(uploads).then(() => "sent");
-  const turn = (): Promise<string> => new Promise((resolve) => setImmediate(() => resolve("sending")));
-  while ((await Promise.race([all, turn()])) === "sending") sending.shift()?.();
-  expect(most).toBe(3);
 });

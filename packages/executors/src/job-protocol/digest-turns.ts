@@ -3,26 +3,23 @@
  * time of a turn is limited, because a job may leave more bytes than can be read, and its end waits.
  */
 export const digestTurns = { atOnceMax: 2, timeoutMs: 300_000 } as const;
-/** Each store has these turns, and all stores `allAtOnceMax`. An upload in progress holds up to 64 MiB, so all hold up to 1 GiB. */
-const uploadTurns = { atOnceMax: 4, allAtOnceMax: 16, timeoutMs: 3_600_000 } as const;
+/** Turns of each store. `StoreSet.uploadMemory` bounds what the uploads to all stores hold. */
+const uploadTurns = { atOnceMax: 4, timeoutMs: 3_600_000 } as const;
 
 interface TurnLimits {
   readonly atOnceMax: number;
   readonly timeoutMs: number;
 }
 
-interface UploadLimits extends TurnLimits {
-  readonly allAtOnceMax: number;
-}
-
 export class DigestTurns {
   readonly #limits: TurnLimits;
-  readonly #closing = new AbortController();
+  readonly #closing: AbortController;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: TurnLimits, closing = new AbortController()) {
     this.#limits = limits;
+    this.#closing = closing;
   }
 
   async run<Result>(read: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
@@ -44,28 +41,23 @@ export class DigestTurns {
   }
 }
 
-/**
- * Uploads wait for their store, up to an hour while it does not answer, so each store has turns of its own. Those of all stores are bounded
- * too: hundreds of stores can be declared.
- */
+/** Uploads wait for their store, up to an hour while it does not answer, so each store has turns of its own, and those of others go on. */
 export class UploadTurns {
-  readonly #limits: UploadLimits;
-  readonly #all: DigestTurns;
+  readonly #limits: TurnLimits;
+  readonly #closing = new AbortController();
   /** Stores with uploads that run or wait. */
   readonly #ofStores = new Map<string, { readonly turns: DigestTurns; uploads: number }>();
 
-  constructor(limits: UploadLimits = uploadTurns) {
+  constructor(limits: TurnLimits = uploadTurns) {
     this.#limits = limits;
-    this.#all = new DigestTurns({ ...limits, atOnceMax: limits.allAtOnceMax });
   }
 
   async run<Result>(store: string, send: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const of = this.#ofStores.get(store) ?? { turns: new DigestTurns(this.#limits), uploads: 0 };
+    const of = this.#ofStores.get(store) ?? { turns: new DigestTurns(this.#limits, this.#closing), uploads: 0 };
     this.#ofStores.set(store, of);
     of.uploads += 1;
     try {
-      // The time of an upload is that of its turn among all.
-      return await of.turns.run(() => this.#all.run(send));
+      return await of.turns.run(send);
     } finally {
       of.uploads -= 1;
       if (of.uploads === 0) this.#ofStores.delete(store);
@@ -73,6 +65,6 @@ export class UploadTurns {
   }
 
   close(): void {
-    this.#all.close();
+    this.#closing.abort();
   }
 }

@@ -115,7 +115,8 @@ export class OutputUpload {
     const key = `${prefixOf(declaration)}${within}`;
     let sent = 0;
     const onBytes = (more: number): void => void (sent += more);
-    const transfer = { store, turns, holder: {}, uri, parallel: PARALLEL, signal, onBytes };
+    const { uploadMemory: memory } = this.#stores;
+    const transfer = { store, turns, memory, holder: {}, uri, parallel: PARALLEL, signal, onBytes };
     const sinceMs = performance.now();
     const moved = (): MovedBytes => ({ store: to.store, uri, bytes: sent, tookMs: performance.now() - sinceMs });
     try {

@@ -12,10 +12,11 @@ import { contentFiles, digestOfFiles, OperationalError } from "@headroom/platfor
 import { unreachableStore } from "../objects/object-store.ts";
 import type { ObjectWriting } from "../objects/object-store.ts";
 import { isAt } from "../objects/open-files.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import type { Transfer } from "./download.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** Parts in memory at the same time. */
+/** Parts that are sent at the same time, while another one is read. */
 const AHEAD_MAX = 4;
 const TRIES_MAX = 6;
 const PAUSE_MS = 200;
@@ -23,6 +24,9 @@ const PAUSE_MAX_MS = 5_000;
 /** Notes of this process begin with it: their writings go on, so nobody may abandon them. */
 const OWN_NOTES = randomUUID();
 let noteCount = 0;
+
+/** `memory`: shared by all uploads of the process. */
+export type Sending = Transfer & { readonly memory: ByteBudget };
 
 export interface UploadTarget {
   /** Key of the file, or of the directory without a slash at the end. */
@@ -33,7 +37,7 @@ export interface UploadTarget {
 }
 
 /** Resolves when every object is complete and has the expected digest. `source` has no links. */
-export async function upload(transfer: Transfer, source: string, target: UploadTarget): Promise<void> {
+export async function upload(transfer: Sending, source: string, target: UploadTarget): Promise<void> {
   const files = await contentFiles(source, transfer.signal);
   if (files.length === 0)
     throw new OperationalError("unreadableContent", `${source} has no files, so there is nothing to upload.`);
@@ -63,7 +67,7 @@ async function checkAlone({ store, signal, uri }: Transfer, key: string, files: 
 }
 
 async function uploadFile(
-  transfer: Transfer,
+  transfer: Sending,
   source: string,
   { key, notesDir }: UploadTarget,
 ): Promise<{ readonly hex: string; readonly bytes: number }> {
@@ -119,7 +123,7 @@ async function complete(
 
 /** Reads in order, for the digest, and sends a few parts at once. */
 async function sendParts(
-  transfer: Transfer,
+  transfer: Sending,
   { file, size, source }: { readonly file: FileHandle; readonly size: number; readonly source: string },
   writing: ObjectWriting,
 ): Promise<string> {
@@ -128,21 +132,29 @@ async function sendParts(
   const sending = new Set<Promise<void>>();
   const failed = new AbortController();
   const signal = AbortSignal.any([transfer.signal, failed.signal]);
+  /** Gives back the memory of the part that is read. */
+  let unsent: (() => void) | null = null;
   const changed = (): OperationalError =>
     new OperationalError("contentChanged", `${source} changed while it was uploaded to ${transfer.uri}.`);
   try {
     for (let number = 0; number === 0 || number * partBytes < size; number++) {
-      const data = await readFull(file, number * partBytes, Math.min(partBytes, size - number * partBytes));
+      const bytes = Math.min(partBytes, size - number * partBytes);
+      unsent = await transfer.memory.take(bytes, transfer.store, signal);
+      const data = await readFull(file, number * partBytes, bytes);
       if (data === null) throw changed();
       hash.update(data);
       if (sending.size >= AHEAD_MAX) await Promise.race(sending);
       signal.throwIfAborted();
-      const sent = sendPart({ ...transfer, signal }, writing, { number, data }).then(
-        () => {
-          sending.delete(sent);
-        },
-        (error: unknown) => failed.abort(error),
-      );
+      const giveBack = unsent;
+      unsent = null;
+      const sent = sendPart({ ...transfer, signal }, writing, { number, data })
+        .finally(giveBack)
+        .then(
+          () => {
+            sending.delete(sent);
+          },
+          (error: unknown) => failed.abort(error),
+        );
       sending.add(sent);
     }
     await Promise.all(sending);
@@ -151,6 +163,7 @@ async function sendParts(
     return hash.digest("hex");
   } finally {
     failed.abort(new Error("the upload has ended"));
+    unsent?.();
     await Promise.all(sending);
   }
 }
