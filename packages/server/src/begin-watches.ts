@@ -3,6 +3,7 @@ import type { ControlPlane } from "./api/control-plane.ts";
 import { AdoptionService } from "./executors/adoption-service.ts";
 import type { ExecutorService } from "./executors/executor-service.ts";
 import { NodeSignalService } from "./executors/node-signal-service.ts";
+import { recordRules } from "./mlflow/artifact-rules.ts";
 import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import type { ControlPlaneOptions } from "./server.ts";
 import { TraceService } from "./tracing/trace-service.ts";
@@ -14,6 +15,11 @@ export function beginWatches(
   executors: ExecutorService,
 ): (stopFirst: () => void) => Promise<void> {
   const { driver, log } = plane;
+  recordRules(plane).catch((error: unknown) =>
+    log.warn(
+      `the data rules of earlier MLflow runs could not be recorded (${String(error)}); the next start repeats it`,
+    ),
+  );
   const endServices = safe ? null : beginServices(plane, executors);
   const traces = tracing === undefined ? null : new TraceService({ driver, tracing, log });
   return async (stopFirst) => {

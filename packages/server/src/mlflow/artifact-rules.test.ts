@@ -1,6 +1,6 @@
 /** Artifacts of runs stay those of their workloads, whatever becomes of the tags, of the models and of what the engine knows. */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { refuseRuled, rulesOfTags } from "./artifact-rules.ts";
+import { recordRules, refuseRuled, rulesOfTags } from "./artifact-rules.ts";
 import { Fields } from "./fields.ts";
 import { mlflowHandlers } from "./handlers.ts";
 import { MlflowDatabase } from "./mlflow-database.ts";
@@ -33,10 +33,11 @@ const parts = {
     read: (use: (engine: object) => unknown) => Promise.resolve(use({ state: { workloads, pools, sites: new Map() } })),
   },
   mlflow: {
-    call: ({ call, values }: { readonly call: keyof Handlers; readonly values: unknown }) =>
+    hasDatabase: true,
+    call: ({ call, values, rules }: Parameters<Parts["mlflow"]["call"]>[0]) =>
       Promise.resolve({
         status: 200,
-        body: JSON.stringify(handlers[call](new Fields(values, "query"), { nowMs: 0, user })),
+        body: JSON.stringify(handlers[call](new Fields(values, "query"), { nowMs: 0, user, rules })),
       }),
   },
 } as unknown as Parts;
@@ -82,15 +83,29 @@ it.each([
 });
 
 it("are refused where a workload is not known, nor was when the run was linked", async () => {
-  await expect(give(await createRun({ key, value: "w9" }))).rejects.toThrow(
-    /The workload "w9" of the run is not known/,
-  );
-  // Earlier builds set the tag alone.
-  const run = await createRun({ key, value: "w2" });
+  const run = await createRun({ key, value: "w9" });
+  await expect(give(run)).rejects.toThrow(/The workload "w9" of the run is not known/);
+  // The place that admitted its rule may have left the fleet.
+  pools.clear();
+  await expect(give(run)).rejects.toThrow(/The workload "w9" of the run is not known/);
+});
+
+it.each([
+  ["at a start", (): Promise<void> => recordRules(parts)],
+  ["when an artifact is read", (ruled: string): Promise<void> => give(ruled).catch(() => {})],
+])("follow the rules of runs that earlier builds tagged, which are recorded %s", async (_, see) => {
+  const [ruled, free, changed] = [
+    await createRun({ key, value: "w1" }),
+    await createRun({ key, value: "w2" }),
+    await createRun({ key, value: "w1" }),
+  ];
   database.run("DELETE FROM workload_link");
-  await give(run);
+  await send("deleteTag", { run_id: changed, key });
+  await see(ruled);
+  await see(free);
   workloads.clear();
-  await expect(give(run)).rejects.toThrow(/The workload "w2" of the run is not known/);
+  for (const each of [ruled, changed]) await expect(give(each)).rejects.toThrow(/data of "w1" has the rule restricted/);
+  await give(free);
 });
 
 it.each([

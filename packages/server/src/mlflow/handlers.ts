@@ -16,7 +16,7 @@ const ARTIFACT_PATH_MAX = 4_000;
 
 type Handler = (fields: Fields, context: CallContext) => object;
 /** Calls of the thread that are no calls of the API. */
-export type InnerCallName = "artifactRoot" | "artifactWorkloads";
+export type InnerCallName = "artifactRoot" | "artifactWorkloads" | "unruledWorkloads" | "recordRules";
 
 export function mlflowHandlers(
   database: MlflowDatabase,
@@ -90,6 +90,11 @@ export function mlflowHandlers(
 
 const ofArtifacts = (runs: Runs, links: WorkloadLinks): Readonly<Record<InnerCallName, Handler>> => ({
   artifactRoot: (fields) => ({ uri: runs.find(fields.runId())["artifact_uri"] }),
+  unruledWorkloads: () => links.unruled(),
+  recordRules: (_, { rules }) => {
+    if (rules !== undefined) links.record(rules);
+    return {};
+  },
   artifactWorkloads: (fields) => links.at(fields.needed("path", ARTIFACT_PATH_MAX)),
 });
 

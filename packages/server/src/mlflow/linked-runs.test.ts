@@ -95,14 +95,23 @@ it("gives out no artifacts that came before their run was linked to work with a 
 
 it("is carried by a backup of a running control plane, and a restore replaces what came later", async () => {
   const call = mlflowClient(live);
+  const spec = { kind: "train", run: "true", gang: {}, data: { rule: "restricted" } } as const;
+  const { workloadId } = await live.client.submitWorkload({ ...spec, name: "earlier" });
+  await call("POST", "runs/create", { tags: [{ key: "headroom.workload_id", value: workloadId }] });
   await call("POST", "registered-models/create", { name: "kept" });
   const backup = temporaryHome();
   await backUp(live.home, backup, "test");
   await call("POST", "registered-models/create", { name: "later" });
   await live.close();
   restore({ source: backup, home: live.home, replaces: true });
+  // Earlier builds recorded no rules; the start does.
+  const database = new DatabaseSync(path.join(live.home, "mlflow", "mlflow.db"));
+  database.exec("DELETE FROM workload_link");
   live = await startLive(live.home);
   const { registered_models } = (await mlflowClient(live)("GET", "registered-models/search")).body;
   expect(registered_models).toMatchObject([{ name: "kept" }]);
+  const recorded = database.prepare("SELECT rule FROM workload_link WHERE workload = ?");
+  await expect.poll(() => recorded.get(workloadId)).toEqual({ rule: "restricted" });
+  database.close();
   removeHome(backup);
 });

@@ -2,6 +2,7 @@
  * MLflow's tracking and registry API in the control plane. Its database is opened by the first call, on a thread, so that
  * control planes without MLflow clients have none. Failures never stop the control plane.
  */
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { makeDirectory, ThreadCalls } from "@headroom/platform";
 import type { DriverLog } from "../driver/driver-log.ts";
@@ -15,6 +16,7 @@ import type { MlflowAnswer, MlflowRequest, MlflowThreadData } from "./mlflow-mes
 
 /** Folder of the state directory with the database. */
 const MLFLOW_FOLDER = "mlflow";
+const MLFLOW_FILE = "mlflow.db";
 /** Maximum number of calls that wait for the thread. */
 const WAITING_MAX = 512;
 /** Time in ms after the end of a thread in which no other is started. */
@@ -51,6 +53,11 @@ export class MlflowService {
     this.artifacts = new ArtifactStore(options.home);
   }
 
+  /** False: no client has called yet. */
+  get hasDatabase(): boolean {
+    return existsSync(path.join(this.#options.home, MLFLOW_FOLDER, MLFLOW_FILE));
+  }
+
   async call({ call, values, source, user, rules }: AskedCall): Promise<MlflowAnswer> {
     if (this.#waitingCount >= WAITING_MAX)
       throw new MlflowError("REQUEST_LIMIT_EXCEEDED", "Too many MLflow requests wait; try again in a moment.");
@@ -85,7 +92,7 @@ export class MlflowService {
     if (this.#isClosed || nowMs() - this.#endedAtMs < PAUSE_MS) throw unavailable();
     const folder = path.join(home, MLFLOW_FOLDER);
     makeDirectory(folder, 0o700);
-    const data: MlflowThreadData = { file: path.join(folder, "mlflow.db"), nowMs: nowMs() };
+    const data: MlflowThreadData = { file: path.join(folder, MLFLOW_FILE), nowMs: nowMs() };
     this.#thread = new ThreadCalls(new URL("./mlflow-thread.ts", import.meta.url), data);
     return this.#thread;
   }

@@ -9,6 +9,8 @@ import type { Tag } from "./tags.ts";
 
 export const WORKLOAD_TAG = "headroom.workload_id";
 const LINKS_MAX = 100;
+/** Workloads of one answer: more than the engine knows. */
+const UNRULED_MAX = 50_000;
 
 /** Data rules by ids of workloads; `null`: it has none. Workloads that the engine does not know are absent. */
 export type WorkloadRules = ReadonlyMap<string, string | null>;
@@ -65,6 +67,35 @@ export class WorkloadLinks {
     const sql =
       "INSERT OR IGNORE INTO workload_link SELECT owner, value, NULL FROM run_tag WHERE owner = ? AND key = ?";
     this.#database.run(sql, run, key);
+  }
+
+  /** Workloads without a recorded rule, those of the newest runs first: earlier builds of Headroom recorded none. */
+  unruled(): readonly string[] {
+    const rows = this.#database.all(
+      `SELECT workload FROM (
+         SELECT owner, workload FROM workload_link WHERE rule IS NULL
+         UNION ALL SELECT owner, value FROM run_tag t WHERE key = ? AND NOT EXISTS
+           (SELECT 1 FROM workload_link WHERE owner = t.owner AND workload = t.value AND rule IS NOT NULL)
+       ) GROUP BY workload ORDER BY max(owner) DESC LIMIT ?`,
+      WORKLOAD_TAG,
+      UNRULED_MAX,
+    );
+    return rows.map(({ workload }) => String(workload));
+  }
+
+  /** Keeps the rules for all runs of the workloads that have none. */
+  record(rules: WorkloadRules): void {
+    const known = JSON.stringify([...rules].map(([id, rule]) => ({ id, rule: rule ?? NO_RULE })));
+    this.#database.run(
+      `WITH known(id, rule) AS MATERIALIZED
+         (SELECT value ->> 'id', value ->> 'rule' FROM json_each(?))
+       INSERT INTO workload_link
+         SELECT owner, id, rule FROM run_tag JOIN known ON id = value WHERE key = ?
+         UNION SELECT owner, id, known.rule FROM workload_link JOIN known ON id = workload
+       ON CONFLICT (owner, workload) DO UPDATE SET rule = coalesce(rule, excluded.rule)`,
+      known,
+      WORKLOAD_TAG,
+    );
   }
 
   /** Workloads of the runs, and of the logged models of runs, whose names are in the path of an artifact. */

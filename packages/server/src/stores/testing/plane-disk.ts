@@ -10,6 +10,7 @@ import { Fields } from "../../mlflow/fields.ts";
 import { mlflowHandlers } from "../../mlflow/handlers.ts";
 import { MlflowDatabase } from "../../mlflow/mlflow-database.ts";
 import { MlflowError } from "../../mlflow/mlflow-error.ts";
+import type { WorkloadRules } from "../../mlflow/workload-links.ts";
 import { proxiedPath } from "../../mlflow/artifact-path.ts";
 
 type Parts = Parameters<typeof refuseRuled>[0];
@@ -30,8 +31,8 @@ export class PlaneDisk {
     this.#dir = dir;
     this.#logRules = logRules;
     this.#artifacts = new ArtifactStore(dir);
-    const call = ({ call: name, values }: { readonly call: "artifactWorkloads"; readonly values: unknown }) =>
-      Promise.resolve({ status: 200, body: JSON.stringify(this.#call(name, values)) });
+    const call: Parts["mlflow"]["call"] = ({ call: name, values, rules }) =>
+      Promise.resolve({ status: 200, body: JSON.stringify(this.#call(name, values, rules)) });
     const driver = { read: (use: (engine: object) => unknown) => Promise.resolve(use({ state: state() })) };
     this.#parts = { mlflow: { call }, driver } as unknown as Parts;
   }
@@ -73,8 +74,8 @@ export class PlaneDisk {
     this.#database.close();
   }
 
-  #call(name: "createRun" | "artifactWorkloads", values: unknown): object {
-    return this.#handlers[name](new Fields(values, "body"), { nowMs: 0, user });
+  #call(name: keyof ReturnType<typeof mlflowHandlers>, values: unknown, rules?: WorkloadRules): object {
+    return this.#handlers[name](new Fields(values, "body"), { nowMs: 0, user, rules });
   }
 }
 
