@@ -62,11 +62,15 @@ export class Stage {
     return { PATH, LANG, HOME: user, HEADROOM_USER: USER, NO_COLOR: "1", ...extra };
   }
 
-  /** A stage with a state directory of its own. Its assertions belong to the same chapter. */
-  another(): Stage {
+  /** Plays on a stage with a state directory of its own, and closes it. Its assertions belong to the same chapter. */
+  async apart(play: (stage: Stage) => Promise<void>): Promise<void> {
     const stage = new Stage(this.#print);
     stage.checks = this.checks;
-    return stage;
+    try {
+      await play(stage);
+    } finally {
+      await stage.close();
+    }
   }
 
   /** Runs `npm start` until its banner is complete. */

@@ -27,14 +27,7 @@ export const lostLeaf: Chapter = {
   name: "lost-leaf",
   shows: "A lost leaf is one incident; its work runs again on the other leaf, and the price is known before and after.",
   needs: [],
-  async run(stage) {
-    const fleet = stage.another();
-    try {
-      await play(fleet);
-    } finally {
-      await fleet.close();
-    }
-  },
+  run: (stage) => stage.apart(play),
 };
 
 async function play(stage: Stage): Promise<void> {

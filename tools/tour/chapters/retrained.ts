@@ -15,14 +15,7 @@ export const retrained: Chapter = {
   name: "retrained",
   shows: "New text trains a model, which is measured, promoted by an alias and put into service, without a person.",
   needs: [],
-  async run(stage) {
-    const fleet = stage.another();
-    try {
-      await play(fleet);
-    } finally {
-      await fleet.close();
-    }
-  },
+  run: (stage) => stage.apart(play),
 };
 
 async function play(stage: Stage): Promise<void> {

@@ -16,12 +16,10 @@ export const slurmCluster: Chapter = {
   shows: "A Slurm cluster is followed, then joined; a gang runs on it; a node is lost; an order replaces it.",
   needs: [],
   async run(stage) {
-    const fleet = stage.another();
     const cluster = await SlurmCluster.start(SHAPE);
     try {
-      await play(fleet, cluster);
+      await stage.apart((fleet) => play(fleet, cluster));
     } finally {
-      await fleet.close();
       await cluster.stop();
     }
   },

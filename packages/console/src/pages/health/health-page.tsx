@@ -17,6 +17,7 @@ import { DriftPanel } from "./drift-panel.tsx";
 import { HoursPanel } from "./hours-panel.tsx";
 import { NodeMap } from "./node-map.tsx";
 import { PeersPanel } from "./peers-panel.tsx";
+import { numberCell, PanelTable } from "./panel-table.tsx";
 
 /** Periods in which nobody looked at nodes, the newest. */
 const UNWATCHED_SHOWN = 3;
@@ -139,42 +140,29 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactEleme
   );
 }
 
-const numberCell = "px-4 py-2 text-right tabular-nums";
-
 function SetTable({ sets }: { readonly sets: HealthSummary["sets"] }): ReactElement {
   return (
     <Panel title="Comparable sets">
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Nodes by set">
-        <table aria-label="Comparable sets of nodes" className="w-full text-left">
-          <thead className="text-xs text-ink-3">
-            <tr>
-              <th scope="col" className="px-4 py-2 font-medium">
-                Pool and type
-              </th>
-              {["In service", "Lost", "Faulty"].map((title) => (
-                <th key={title} scope="col" className="px-4 py-2 text-right font-medium">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {sets.map(({ pool, acceleratorType, nodes, inService, lost, faulty }) => (
-              <tr key={`${pool} ${acceleratorType}`} data-row>
-                <th scope="row" className="px-4 py-2 font-normal break-words">
-                  {pool}
-                  {acceleratorType === "" ? "" : `, ${acceleratorType}`}
-                </th>
-                <td className={numberCell}>
-                  {grouped(inService)} of {grouped(nodes)}
-                </td>
-                <td className={`${numberCell} ${lost > 0 ? "text-bad" : ""}`}>{grouped(lost)}</td>
-                <td className={`${numberCell} ${faulty > 0 ? "text-bad" : ""}`}>{grouped(faulty)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PanelTable
+        label="Comparable sets of nodes"
+        region="Nodes by set"
+        texts={["Pool and type"]}
+        numbers={["In service", "Lost", "Faulty"]}
+      >
+        {sets.map(({ pool, acceleratorType, nodes, inService, lost, faulty }) => (
+          <tr key={`${pool} ${acceleratorType}`} data-row>
+            <th scope="row" className="px-4 py-2 font-normal break-words">
+              {pool}
+              {acceleratorType === "" ? "" : `, ${acceleratorType}`}
+            </th>
+            <td className={numberCell}>
+              {grouped(inService)} of {grouped(nodes)}
+            </td>
+            <td className={`${numberCell} ${lost > 0 ? "text-bad" : ""}`}>{grouped(lost)}</td>
+            <td className={`${numberCell} ${faulty > 0 ? "text-bad" : ""}`}>{grouped(faulty)}</td>
+          </tr>
+        ))}
+      </PanelTable>
       {sets.slice(0, MAPS_SHOWN).map((set) => (
         <section key={`${set.pool} ${set.acceleratorType}`} aria-label={`Nodes of ${set.pool} ${set.acceleratorType}`}>
           <h3 className="px-4 py-1 text-xs text-ink-3">
@@ -193,42 +181,26 @@ function DomainTable({ domains }: { readonly domains: HealthSummary["domains"] }
   const titles = ["Nodes", "Accelerators", "Workloads hit", ...(hasCaps ? ["Power"] : [])];
   return (
     <Panel title="Blast radius">
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Losses by domain">
-        <table aria-label="Failure domains" className="w-full text-left">
-          <thead className="text-xs text-ink-3">
-            <tr>
-              <th scope="col" className="px-4 py-2 font-medium">
-                If this is lost
-              </th>
-              {titles.map((title) => (
-                <th key={title} scope="col" className="px-4 py-2 text-right font-medium">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {domains.map(({ domain: { level, path }, nodes, lost, accelerators, workloads, power }) => (
-              <tr key={`${level} ${path.join("/")}`} data-row>
-                <th scope="row" className="px-4 py-2 font-normal break-words">
-                  {level} {path.at(-1)}
-                </th>
-                <td className={numberCell}>
-                  {grouped(nodes)}
-                  {lost > 0 ? ` (${grouped(lost)} lost)` : ""}
-                </td>
-                <td className={numberCell}>{grouped(accelerators)}</td>
-                <td className={numberCell}>{grouped(workloads)}</td>
-                {hasCaps ? (
-                  <td className={numberCell}>
-                    {power === undefined ? "–" : `${wattsText(power.drawWatts)} of ${wattsText(power.capWatts)}`}
-                  </td>
-                ) : null}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PanelTable label="Failure domains" region="Losses by domain" texts={["If this is lost"]} numbers={titles}>
+        {domains.map(({ domain: { level, path }, nodes, lost, accelerators, workloads, power }) => (
+          <tr key={`${level} ${path.join("/")}`} data-row>
+            <th scope="row" className="px-4 py-2 font-normal break-words">
+              {level} {path.at(-1)}
+            </th>
+            <td className={numberCell}>
+              {grouped(nodes)}
+              {lost > 0 ? ` (${grouped(lost)} lost)` : ""}
+            </td>
+            <td className={numberCell}>{grouped(accelerators)}</td>
+            <td className={numberCell}>{grouped(workloads)}</td>
+            {hasCaps ? (
+              <td className={numberCell}>
+                {power === undefined ? "–" : `${wattsText(power.drawWatts)} of ${wattsText(power.capWatts)}`}
+              </td>
+            ) : null}
+          </tr>
+        ))}
+      </PanelTable>
     </Panel>
   );
 }

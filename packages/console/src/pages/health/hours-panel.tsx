@@ -7,6 +7,7 @@ import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { causeHoursQuery } from "../../data/queries.ts";
 import { Panel } from "../../parts/page.tsx";
+import { PanelTable } from "./panel-table.tsx";
 
 const TEAMS_SHOWN = 12;
 const numberCell = "px-4 py-1 text-right tabular-nums";
@@ -30,37 +31,26 @@ export function HoursPanel(): ReactElement | null {
   const lines = items.length > 1 ? [...items.slice(0, TEAMS_SHOWN), total] : [total];
   return (
     <Panel title="Accelerator-hours by cause" aside={<Link to="/cost">Costs</Link>}>
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Hours by cause">
-        <table aria-label="Accelerator-hours by cause" className="w-full text-left">
-          <thead className="text-xs text-ink-3">
-            <tr>
-              <th scope="col" className="px-4 py-2 font-medium">
-                Last seven days
-              </th>
-              {["Allocated", ...total.causes.map(({ cause }) => titles[cause])].map((title) => (
-                <th key={title} scope="col" className="px-4 py-2 text-right font-medium">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {lines.map((line) => (
-              <tr key={line === total ? "" : line.group} data-row>
-                <th scope="row" className="px-4 py-1 font-normal">
-                  {line === total ? "All teams" : line.group}
-                </th>
-                <td className={numberCell}>{hoursText(line.allocated.hours)}</td>
-                {line.causes.map(({ cause, hours }) => (
-                  <td key={cause} className={numberCell}>
-                    {hoursText(hours)}
-                  </td>
-                ))}
-              </tr>
+      <PanelTable
+        label="Accelerator-hours by cause"
+        region="Hours by cause"
+        texts={["Last seven days"]}
+        numbers={["Allocated", ...total.causes.map(({ cause }) => titles[cause])]}
+      >
+        {lines.map((line) => (
+          <tr key={line === total ? "" : line.group} data-row>
+            <th scope="row" className="px-4 py-1 font-normal">
+              {line === total ? "All teams" : line.group}
+            </th>
+            <td className={numberCell}>{hoursText(line.allocated.hours)}</td>
+            {line.causes.map(({ cause, hours }) => (
+              <td key={cause} className={numberCell}>
+                {hoursText(hours)}
+              </td>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </tr>
+        ))}
+      </PanelTable>
       <p className="px-4 py-2 text-ink-2">
         {unallocated.length === 0
           ? ""
