@@ -9,5 +9,5 @@ export * from "./parameters.ts";
 export { resultText } from "./results.ts";
 export { plannedRun, runPlan, type PlanFacts, type StepDuration, type StepPlan } from "./run-plan.ts";
 export { firstSteps, retryPlan, waitingStep, type RetryPlan } from "./run-state.ts";
-export { cacheKeyOf } from "./step-workload.ts";
+export type { KnownVersion } from "./step-cache.ts";
 export * from "./waiting.ts";

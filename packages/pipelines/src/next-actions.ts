@@ -5,19 +5,19 @@
 import { RUN_STEPS_MAX, STEP_ARTIFACTS_MAX, isStepSettled, stepKey } from "@headroom/model";
 import type {
   ProducedArtifact,
-  CachedStep,
   PipelineRun,
   PipelineStep,
   StepPhase,
   StepReason,
   StepRun,
-  TeamName,
   WorkloadId,
   WorkloadSpec,
 } from "@headroom/model";
 import { orderedSteps } from "./graph.ts";
 import { conditionHolds, foundBy, itemsOf, outcomeOf } from "./results.ts";
-import { artifactsFor, cacheKeyOf, versionMade, workloadOfStep } from "./step-workload.ts";
+import { reuseOf } from "./step-cache.ts";
+import type { CacheFacts } from "./step-cache.ts";
+import { artifactsFor, versionMade, workloadOfStep } from "./step-workload.ts";
 
 /** The end of a step's workload. */
 export interface WorkloadOutcome {
@@ -26,15 +26,12 @@ export interface WorkloadOutcome {
   readonly artifacts: readonly ProducedArtifact[];
 }
 
-export interface PipelineFacts {
+export interface PipelineFacts extends CacheFacts {
   readonly nowMs: number;
   /** `null`: the workload has not ended. */
   outcomeOf(id: WorkloadId): WorkloadOutcome | null;
   /** Whether the workload has been asked to stop. */
   isStopping(id: WorkloadId): boolean;
-  cached(key: string): CachedStep | null;
-  /** The id of the version that a notation names for the team now; `null`: there is none. */
-  versionOf(team: TeamName, text: string): string | null;
 }
 
 export interface StepEnd {
@@ -211,14 +208,17 @@ class Advance {
     own: StepRun,
     { upstream, room }: { readonly upstream: readonly StepRun[]; readonly room: number },
   ): "submitted" | "settled" | "waits" {
-    const cacheKey =
-      step.cache === true
-        ? cacheKeyOf(this.#run, step, own, { upstream, versionOf: (team, text) => this.#facts.versionOf(team, text) })
-        : null;
-    const cached = cacheKey === null || this.#run.force ? null : this.#facts.cached(cacheKey);
-    if (cached !== null && cacheKey !== null) {
-      const { artifacts, workloadId, runId } = cached;
-      this.#settle(own, { phase: "cached", reason: { kind: "cached", runId }, artifacts, workloadId, cacheKey });
+    const reuse = reuseOf(this.#run, step, own, { upstream, facts: this.#facts });
+    const cacheKey = reuse?.cacheKey ?? null;
+    if (reuse !== null && reuse.cached !== null) {
+      const { artifacts, workloadId, runId } = reuse.cached;
+      this.#settle(own, {
+        phase: "cached",
+        reason: { kind: "cached", runId },
+        artifacts,
+        workloadId,
+        cacheKey: reuse.cacheKey,
+      });
       return "settled";
     }
     if (room <= 0) return "waits";

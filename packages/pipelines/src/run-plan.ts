@@ -3,20 +3,19 @@
  * start of the run. A plan is a forecast: it knows conditions and items as far as parameters and the cache tell them.
  */
 import { stepKey } from "@headroom/model";
-import type { CachedStep, PipelineRun, PipelineStep, StepRun, TeamName } from "@headroom/model";
+import type { PipelineRun, PipelineStep, StepRun } from "@headroom/model";
 import { orderedSteps } from "./graph.ts";
 import { conditionHolds, foundBy, itemsOf, outcomeOf } from "./results.ts";
 import { waitingStep } from "./run-state.ts";
-import { cacheKeyOf } from "./step-workload.ts";
+import { reuseOf } from "./step-cache.ts";
+import type { CacheFacts } from "./step-cache.ts";
 
 export interface StepDuration {
   readonly durationMs: number;
   readonly basis: "runs" | "walltime";
 }
 
-export interface PlanFacts {
-  cached(key: string): CachedStep | null;
-  versionOf(team: TeamName, text: string): string | null;
+export interface PlanFacts extends CacheFacts {
   /** `null`: nothing is known about it. */
   durationOf(step: PipelineStep): StepDuration | null;
 }
@@ -106,13 +105,11 @@ class Planner {
   }
 
   #reused(step: PipelineStep, items: readonly StepRun[]): readonly StepRun[] {
-    if (step.cache !== true || this.#run.force || !step.after.every((name) => this.#settled.has(name))) return [];
+    if (!step.after.every((name) => this.#settled.has(name))) return [];
     const upstream = step.after.flatMap((name) => this.#settled.get(name) ?? []);
     return items.flatMap((own): StepRun[] => {
-      const cached = this.#facts.cached(
-        cacheKeyOf(this.#run, step, own, { upstream, versionOf: (team, text) => this.#facts.versionOf(team, text) }),
-      );
-      if (cached === null) return [];
+      const cached = reuseOf(this.#run, step, own, { upstream, facts: this.#facts })?.cached;
+      if (cached === undefined || cached === null) return [];
       const { workloadId, artifacts } = cached;
       return [{ ...own, phase: "cached", workloadId, artifacts }];
     });

@@ -1,12 +1,12 @@
-/** The workload of a step, and the key under which its success can be reused. */
-import { artifactTitle, canonicalJson, hashText, nameOfId, parseArtifactRef, stepKey } from "@headroom/model";
-import type { ProducedArtifact, PipelineRun, PipelineStep, StepRun, TeamName, WorkloadSpec } from "@headroom/model";
+/** The workload of a step, and the artifacts that it gets. */
+import { artifactTitle, nameOfId, parseArtifactRef, stepKey } from "@headroom/model";
+import type { ProducedArtifact, PipelineRun, PipelineStep, StepRun, WorkloadSpec } from "@headroom/model";
 
 /** `lr-min` becomes `HEADROOM_PARAM_LR_MIN`. */
 const variableOf = (name: string): string => `HEADROOM_PARAM_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
 
 /** The parameters that the step gets, with their values. */
-function paramsOf({ params }: PipelineRun, step: PipelineStep): Readonly<Record<string, string>> {
+export function paramsOf({ params }: PipelineRun, step: PipelineStep): Readonly<Record<string, string>> {
   const names = step.params ?? Object.keys(params);
   return Object.fromEntries(names.map((name) => [name, params[name] ?? ""]));
 }
@@ -70,49 +70,3 @@ export const artifactsFor = (upstream: readonly StepRun[]): readonly ProducedArt
       ...(version === undefined ? {} : { version }),
     })),
   );
-
-interface StepInputs {
-  readonly upstream: readonly StepRun[];
-  versionOf(team: TeamName, text: string): string | null;
-}
-
-/**
- * Digest of all that the result of a step depends on: command, directory, environment, size, version of the code,
- * parameters, item, and the workloads that made its inputs. Places, priorities and limits are left out.
- *
- * An input counts as equal only if the same workload made it: a path does not say whether its content changed.
- */
-export function cacheKeyOf(
-  run: PipelineRun,
-  step: PipelineStep,
-  own: StepRun,
-  { upstream, versionOf }: StepInputs,
-): string {
-  const { pipeline } = run;
-  const spec = workloadOfStep(run, step, own);
-  const { kind, run: command, dir, gang, produces = [] } = spec;
-  const inputs = upstream.flatMap(({ step: name, index, workloadId }) =>
-    workloadId === null ? [] : [[stepKey(name, index), workloadId]],
-  );
-  const { throughputMilli: _curve, ...size } = gang;
-  const versions = (spec.data?.inputs ?? []).flatMap((text) => versionOf(pipeline.team, text) ?? []);
-  const key = {
-    team: pipeline.team,
-    pipeline: pipeline.name,
-    step: step.name,
-    version: pipeline.version ?? null,
-    kind,
-    command,
-    dir,
-    env: step.spec?.env ?? {},
-    size,
-    tasks: spec.kind === "batch" ? spec.taskCount : null,
-    produces,
-    data: spec.data ?? null,
-    params: paramsOf(run, step),
-    item: own.item,
-    inputs,
-    ...(versions.length === 0 ? {} : { versions }),
-  };
-  return hashText(canonicalJson(key));
-}

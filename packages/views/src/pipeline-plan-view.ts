@@ -36,7 +36,7 @@ export function pipelineRunPlan(
   const durations = durationsOf(state, pipeline);
   const plans = runPlan(run, {
     cached: (key) => state.cachedSteps.get(key) ?? null,
-    versionOf: (team, text) => findVersionOf(state, team, text)?.id ?? null,
+    versionOf: (team, text) => findVersionOf(state, team, text),
     durationOf: (step) => durations.get(step.name) ?? walltimeOf(step),
   });
   const steps = plans.map(plannedStep);

@@ -93,7 +93,7 @@ const factsOf = ({ world: { state }, nowMs }: Batch): PipelineFacts => ({
   },
   isStopping: (id) => state.workloads.get(id)?.stopRequested === true,
   cached: (key) => state.cachedSteps.get(key) ?? null,
-  versionOf: (team, text) => findVersionOf(state, team, text)?.id ?? null,
+  versionOf: (team, text) => findVersionOf(state, team, text),
 });
 
 /** Records an action. False: the queue is full. */

@@ -22,14 +22,14 @@ export function madeOf(text: string): { readonly name: string; readonly path: st
   return { name: text.slice(0, at), path: text.slice(at + 1) };
 }
 
-/** `dataset:text [from=dataset:raw,s3://lake/x] [as=production]` */
+/** `dataset:text [from=dataset:raw,s3://lake/x] [as=production] [digest=sha256:d1]` */
 export function registerOf(text: string): Command {
   const { plain, fields } = wordsOf(text);
   return command({
     kind: "registerArtifact",
     artifact: {
       ...nameOf(plain[0] ?? ""),
-      digest: null,
+      digest: fields.get("digest") ?? null,
       bytes: null,
       places: [{ store: "local", uri: `/data/${plain[0]}`, state: "declared" }],
       inputs: fields.get("from")?.split(",") ?? [],

@@ -92,7 +92,7 @@ const step = record(
     }),
     cache: optional(notation.flag, {
       description:
-        "Whether the step is skipped, and its artifacts reused, if it succeeded before with the same workload, `version`, parameters, item and inputs.",
+        "Whether the step is skipped, and its artifacts reused, if it succeeded before with the same workload, image, `version`, parameters, item and inputs. Registered inputs count by the digest of their bytes.",
       otherwise: "`false`",
     }),
     timeout: optional(notation.duration(1, limits.DURATION_MS_MAX), {
