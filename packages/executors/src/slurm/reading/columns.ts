@@ -46,12 +46,14 @@ const nodeHeaders: ReadonlyMap<string, Field> = new Map([
   ["state", "state"],
   ["statelong", "state"],
   ["statecompact", "state"],
+  ["statecomplete", "state"],
   ["reason", "reason"],
   ["gres", "gres"],
 ]);
 
 /** Headers whose presence, beside a name of nodes, shows that a line is the header of sinfo. */
 const sinfoHeaders: ReadonlySet<string> = new Set([
+  "statecomplete",
   "state",
   "reason",
   "gres",
@@ -116,7 +118,10 @@ function kindOf(names: readonly string[]): TableKind | null {
   return isNamed && names.some((name) => sinfoHeaders.has(name)) ? "nodes" : null;
 }
 
-/** `squeue -o "%i %A"` prints JOBID twice: the first, with array and task, is read. */
+/** `squeue -o "%i %A"` and `"%A %i"` print JOBID twice: with array and task, and as a number. The first of another field is read. */
 function withoutRepeats(fields: readonly (Field | undefined)[]): readonly (Field | undefined)[] {
-  return fields.map((field, index) => (field !== undefined && fields.indexOf(field) === index ? field : undefined));
+  return fields.map((field, index) => {
+    if (field === undefined || fields.indexOf(field) === index) return field;
+    return field === "jobId" && fields.indexOf(field, fields.indexOf(field) + 1) === index ? "otherJobId" : undefined;
+  });
 }

@@ -94,6 +94,8 @@ function countOf(column: string, text: string, entry: string): number {
   return within(column, Number(text));
 }
 
+export const isCount = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= GPUS_MAX;
+
 function within(column: string, count: number): number {
   if (count > GPUS_MAX) throw new Unreadable(`${column}: more than ${GPUS_MAX} GPUs`);
   return count;

@@ -9,6 +9,7 @@ import { readTime, type ReadTime, type Zone } from "./times.ts";
 export type Field =
   | "jobId"
   | "rawJobId"
+  | "otherJobId"
   | "arrayJobId"
   | "arrayTask"
   | "hetJobId"
@@ -104,7 +105,9 @@ export function estimatedFields(state: string, start: string | null, end: string
 }
 
 function nameOf(fields: Fields): JobName {
-  const shown = fields.get("jobId") ?? fields.get("rawJobId");
+  const other = fields.get("otherJobId");
+  const isFuller = other !== undefined && /[_+]/.test(other.text);
+  const shown = isFuller ? other : (fields.get("jobId") ?? fields.get("rawJobId"));
   if (shown === undefined) throw new Unreadable("there is no id of a job");
   const name = jobName(shown.column, shown.text, shown.isCut);
   if (name.kind === "step" || name.arrayTask !== null || name.id.includes("+")) return name;

@@ -27,5 +27,26 @@ export function jobName(column: string, text: string, isCut: boolean): JobName {
 
 /** The index of a task, or the text of several: `5-10%2`. */
 export function arrayTaskOf(text: string): number | string {
-  return /^\d{1,10}$/.test(text) ? Number(text) : text;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  const [, digits, limit = ""] = /^0x([0-9a-f]{1,65536})(%\d{1,10})?$/i.exec(text) ?? [];
+  return digits === undefined ? text : `${rangesOf(digits)}${limit}`;
+}
+
+/** `7FE`: `1-10`. The database has the pending tasks of an array as a bit mask, which sacct translates and `sacct --json` does not. */
+function rangesOf(digits: string): string {
+  const isPending = (index: number): boolean => {
+    const digit = Number.parseInt(digits.at(-1 - Math.floor(index / 4)) ?? "0", 16);
+    return (digit & (1 << (index % 4))) !== 0;
+  };
+  const ranges: string[] = [];
+  let first: number | null = null;
+  for (let index = 0; index <= digits.length * 4; index += 1) {
+    const isIn = index < digits.length * 4 && isPending(index);
+    if (isIn) first ??= index;
+    else if (first !== null) {
+      ranges.push(first === index - 1 ? String(first) : `${first}-${index - 1}`);
+      first = null;
+    }
+  }
+  return ranges.join(",");
 }

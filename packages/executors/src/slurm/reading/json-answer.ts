@@ -2,7 +2,7 @@
  * Jobs and nodes in the JSON forms of sacct, squeue, sinfo, scontrol and slurmrestd. The forms differ by version: states are words
  * (21.08, 22.05) or lists (23.02 on), and numbers are plain or `{set, infinite, number}`.
  */
-import { genericGpus, gpuTypes, trackedGpus } from "./gpu-counts.ts";
+import { genericGpus, gpuTypes, isCount, trackedGpus } from "./gpu-counts.ts";
 import { hostNames } from "./host-list.ts";
 import { arrayTaskOf } from "./job-ids.ts";
 import { estimatedFields, type ReadRow } from "./job-fields.ts";
@@ -25,9 +25,17 @@ export function errorText(text: string): string {
   return message === "" ? "an error without a description" : message;
 }
 
+/** Numbers that Slurm's JSON library writes and JSON does not have, and texts, in which these words mean nothing. */
+const textOrNoNumber = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity|nan|inf)\b/g;
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
+  } catch {
+    // A part of the record that is not read may have such a number.
+  }
+  try {
+    return JSON.parse(text.replaceAll(textOrNoNumber, (found) => (found.startsWith('"') ? found : "null"))) as unknown;
   } catch (error) {
     throw new Unreadable(`the record is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -163,10 +171,13 @@ function accountingGpus(job: unknown): number | null {
     const entries = list.flatMap((each: unknown) => {
       const name = textOf(each, "name");
       const isGpu = textOf(each, "type") === "gres" && (name === "gpu" || name?.startsWith("gpu:") === true);
-      return isGpu ? [{ name, count: numberOf(each, "count") ?? 0 }] : [];
+      return isGpu ? [{ name, count: numberOf(each, "count") }] : [];
     });
-    const total = entries.find(({ name }) => name === "gpu");
-    return total?.count ?? entries.reduce((sum, { count }) => sum + count, 0);
+    // -1 and -2 are the numbers of Slurm for "infinite" and "not set" (INFINITE64, NO_VAL64 in slurm.h).
+    const counted = entries.flatMap(({ name, count }) => (count !== null && isCount(count) ? [{ name, count }] : []));
+    if (counted.length === 0 && entries.length > 0) return null;
+    const total = counted.find(({ name }) => name === "gpu");
+    return total?.count ?? counted.reduce((sum, { count }) => sum + count, 0);
   }
   return at(job, "tres") === undefined ? null : 0;
 }

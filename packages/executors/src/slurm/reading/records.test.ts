@@ -233,6 +233,31 @@ describe("the JSON forms", () => {
     ]);
   });
 
+  it("reads the bit mask of pending tasks that sacct has in JSON, and no count that is not set", () => {
+    const accounting = (id: number, task: string, gpu: number): object => ({
+      job_id: id,
+      array: { job_id: id, task, task_id: unset },
+      state: { current: ["PENDING"] },
+      tres: { allocated: [], requested: [{ type: "gres", name: "gpu", count: gpu }] },
+    });
+    const jobs = [
+      accounting(80, "0x7FE%2", 4),
+      accounting(81, "0x800000000000000B", -2),
+      accounting(82, "0xZ", 2 ** 64),
+    ];
+    expect(shortJobs(readRows(JSON.stringify({ jobs })))).toEqual([
+      "80_1-10%2 PENDING 4",
+      "81_0-1,3,63 PENDING -",
+      "82_0xZ PENDING -",
+    ]);
+  });
+
+  it("reads a record with numbers that JSON does not have, in fields that are not read", () => {
+    const text = '{"jobs":[{"job_id":1,"job_state":["RUNNING"],"billable_tres":NaN,"x":-Infinity,"name":"NaN"}]}';
+    expect(readRows(text)).toMatchObject({ jobs: [{ id: "1", charge: { name: "NaN" } }], unread: [] });
+    expect(readRows('{"jobs":[{"job_id":NaN,"job_state":["RUNNING"]}]}').jobs).toEqual([]);
+  });
+
   it("reports what cannot be read with its line, and reads the rest", () => {
     const text = `{ "errors": [{"error": "Unable to contact", "error_number": 1}],\n"jobs": [\n{"job_id": 1, "job_state": "RUNNING"},\n{"job_id": "x"},\n{"__proto__": {"job_id": 5}},\n{"job_id": 3, "job_state": ["NEW_STATE"]},\n{"job_id": 4,, },\n{"job_id": 5, "job_st`;
     const read = readRows(text);

@@ -117,7 +117,7 @@ const nodeWords: ReadonlyMap<string, string> = new Map(
     ["failing", "failg"],
     ["future", "futr"],
     ["idle"],
-    ["inval"],
+    ["inval", "invalid"],
     ["maint", "maintenance"],
     ["mixed", "mix"],
     ["no_respond"],
@@ -173,7 +173,7 @@ export function nodeState(column: string, text: string): NodeState {
   const flags: string[] = [];
   for (const part of given.split(/\+(?=[A-Za-z])/)) {
     const [, letters = "", marks = ""] = /^([A-Za-z_]*)(.*)$/s.exec(part) ?? [];
-    const word = nodeWords.get(letters.toLowerCase());
+    const word = nodeWordOf(letters.toLowerCase());
     if (word === undefined) throw new Unreadable(`${column}: ${quoted(text)} is no state of a node`);
     for (const mark of marks) {
       const flag = nodeMarks.get(mark);
@@ -184,6 +184,14 @@ export function nodeState(column: string, text: string): NodeState {
     else words.push(word === "drain" && words.length === 0 ? "drained" : word);
   }
   return { state: words.length === 0 ? null : words.join("+"), flags: [...new Set(flags)] };
+}
+
+/** `sinfo -N -l` prints eleven letters: `powering_do`. */
+function nodeWordOf(letters: string): string | undefined {
+  const known = nodeWords.get(letters);
+  if (known !== undefined || letters.length < CUT_LETTERS_MIN) return known;
+  const full = new Set([...nodeWords].flatMap(([each, word]) => (each.startsWith(letters) ? [word] : [])));
+  return full.size === 1 ? [...full][0] : undefined;
 }
 
 /** A drain reason without the user and time that scontrol appends: `[root@2026-01-31T08:15:00]`. */

@@ -99,6 +99,13 @@ describe("tables of sacct", () => {
     ]);
   });
 
+  it("takes no line of a comment for a record of scontrol", () => {
+    const read = readRows(
+      "JobID|Comment|State|ReqTRES\n1|starts\nJobId=77 is its parent\nNodeName=x\n\nend|COMPLETED|gres/gpu:h100=8\n2|x|FAILED|cpu=1\n",
+    );
+    expect([shortJobs(read), read.nodes, read.unread]).toEqual([["1 COMPLETED 8", "2 FAILED 0"], [], []]);
+  });
+
   it("reads other delimiters, unknown columns and bytes that are no UTF-8", () => {
     expect(shortJobs(readRows("JobID;NewField;State\n1;x;COMPLETED\n2;y;FAILED\n"))).toEqual([
       "1 COMPLETED -",
@@ -172,6 +179,13 @@ describe("tables of squeue", () => {
     expect(read.jobs.map(({ estimated }) => estimated)).toEqual([["start"], ["end"], undefined]);
   });
 
+  it.each(["JOBID|JOBID|STATE\n14|4_0|RUNNING\n16|16|PENDING", "JOBID|JOBID|STATE\n4_0|14|RUNNING\n16|16|PENDING"])(
+    "reads the id with the array of two",
+    (text) => {
+      expect(shortJobs(readRows(text))).toEqual(["4_0 RUNNING -", "16 PENDING -"]);
+    },
+  );
+
   it("reads -O with columns that cut lists off", () => {
     const read = readRows(`JOBID               ARRAY_TASK_ID       STATE               TRES_ALLOC                    
 4                   2-9%2               PENDING             cpu=1,mem=500000M,gres/gpu=1  
@@ -205,6 +219,9 @@ describe("tables of sinfo", () => {
     ["idle%", "idle", ["powering_down"]],
     ["resv@", "reserved", ["reboot_pending"]],
     ["plnd", "planned", undefined],
+    ["powering_do", "powering_down", undefined],
+    ["reboot_issu", "reboot_issued", undefined],
+    ["invalid", "inval", undefined],
   ])("reads the state %s", (word, state, flags) => {
     const { nodes } = readRows(`NODELIST   NODES PARTITION STATE\ngpu01          1     main* ${word}\n`);
     expect(nodes).toEqual([
@@ -256,6 +273,12 @@ gpu03 gpu:a100:2,gpu:h100:no_consume:1 idle none
       ["gpu02", 4, null],
       ["gpu03", 3, null],
     ]);
+  });
+
+  it("does not guess a state that two could be cut off to, and reads StateComplete", () => {
+    const { nodes, unread } = readRows("NODELIST STATECOMPLETE\nn1 mixed+cloud+planned\nn2 powering_\n");
+    expect(nodes).toMatchObject([{ name: "n1", state: "mixed+cloud+planned" }]);
+    expect(unread).toMatchObject([{ line: 3, reason: 'STATECOMPLETE: "powering_" is no state of a node' }]);
   });
 
   it("does not take a list that is cut off for a name", () => {

@@ -52,7 +52,8 @@ export class TextReader {
       this.line(line, text);
       return;
     }
-    const start = recordKind(text);
+    // A comment of several lines in a row of a table may have a line such as `JobId=7`.
+    const start = section.kind === "delimited" && this.#held.length > 0 ? null : recordKind(text);
     if (start !== null) {
       this.#open({ kind: "record", record: start });
       this.#held.push({ line, text });
