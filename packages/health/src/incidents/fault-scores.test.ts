@@ -60,28 +60,38 @@ describe("scores of nodes that fail again and again", () => {
     expect(restored.above(0.01, 0, none)).toEqual([]);
   });
 
+  const up = { health: "up", draining: false, acceleratorCount: 8 } as const;
+  const reports = (fleet: PlantedFleet, names: readonly string[], atMs: number, code = "link-flap"): void => {
+    for (const name of names)
+      fleet.apply({
+        kind: "faultsReported",
+        version: 1,
+        atMs,
+        nodeId: nodeId(name),
+        faults: [warning(code)],
+        actor: "collector",
+      });
+  };
+
   it("make a finding of a node in service that no other finding is about", () => {
-    const scores = new FaultScores();
-    for (let hour = 0; hour < 5; hour++) {
-      scores.reported(n1, at(hour * HOUR_MS), [warning("link-flap")]);
-      scores.reported(n2, at(hour * HOUR_MS), [warning("link-flap")]);
-    }
-    const up = { health: "up", draining: false, acceleratorCount: 8 } as const;
+    const fleet = new PlantedFleet(64);
+    for (let hour = 0; hour < 5; hour++) reports(fleet, ["n1", "n2"], hour * HOUR_MS);
+    const { fold } = fleet;
     const nodes = new Map([
       [n1, up],
       [n2, { ...up, draining: true }],
     ]);
     const nowMs = 5 * HOUR_MS;
-    const found = lemonFindings(scores, nodes, { nowMs, others: [], shared: none });
+    const found = lemonFindings(fold, nodes, { nowMs, others: [] });
     expect(found).toMatchObject([
       { id: "lemon:n1:0", kind: "lemon", change: { kind: "advice" }, reason: "n1 fails again and again: link-flap" },
     ]);
     const [own] = found;
     if (own === undefined) throw new Error("the finding is missing");
     const drain = { ...own, change: { kind: "drain", nodeId: n1, running: "requeue" } as const };
-    expect(lemonFindings(scores, nodes, { nowMs, others: [drain], shared: none })).toEqual([]);
-    expect(lemonFindings(scores, nodes, { nowMs: nowMs + 2 * DAY_MS, others: [], shared: none })).toHaveLength(1);
-    expect(lemonFindings(scores, nodes, { nowMs: nowMs + 4 * DAY_MS, others: [], shared: none })).toEqual([]);
+    expect(lemonFindings(fold, nodes, { nowMs, others: [drain] })).toEqual([]);
+    expect(lemonFindings(fold, nodes, { nowMs: nowMs + 2 * DAY_MS, others: [] })).toHaveLength(1);
+    expect(lemonFindings(fold, nodes, { nowMs: nowMs + 4 * DAY_MS, others: [] })).toEqual([]);
   });
 
   const outages = (fleet: PlantedFleet, count: number, everyMs: number, own: readonly string[]): number => {
@@ -110,13 +120,10 @@ describe("scores of nodes that fail again and again", () => {
     return (count - 1) * everyMs + 700_000;
   };
   const findingsOf = (fold: IncidentFold, nowMs: number): readonly string[] => {
-    const up = { health: "up", draining: false, acceleratorCount: 8 } as const;
     const nodes = new Map(Array.from({ length: 64 }, (_, index) => [nodeId(`n${index}`), up] as const));
-    const shared = fold.sharedNodes();
-    return [
-      ...nodeFindings(fold.incidents(), nodes, nowMs),
-      ...lemonFindings(fold.scores, nodes, { nowMs, others: [], shared }),
-    ].map(({ id }) => id.split(":").slice(0, 2).join(":"));
+    return [...nodeFindings(fold.incidents(), nodes, nowMs), ...lemonFindings(fold, nodes, { nowMs, others: [] })].map(
+      ({ id }) => id.split(":").slice(0, 2).join(":"),
+    );
   };
   const leaf = Array.from({ length: 16 }, (_, index) => `n${16 + index}`);
 
@@ -125,7 +132,7 @@ describe("scores of nodes that fail again and again", () => {
     const nowMs = outages(day, 4, DAY_MS / 2, leaf);
     expect(findingsOf(day.fold, nowMs)).toEqual([]);
     expect(findingsOf(IncidentFold.restore(day.fold.stored()), nowMs)).toEqual([]);
-    expect(day.fold.scores.above(0.5, nowMs, day.fold.sharedNodes())).toEqual([]);
+    expect(day.fold.repeatedFailures(0.5, nowMs)).toEqual({ own: [], shared: new Map() });
     expect(findingsOf(hours.fold, outages(hours, 6, HOUR_MS, leaf))).toEqual([]);
     // The loss of a node elsewhere ends the burst.
     day.apply(lostAt(nodeId("n50"), nowMs + HOUR_MS).event);
@@ -136,5 +143,69 @@ describe("scores of nodes that fail again and again", () => {
     const fleet = new PlantedFleet(64);
     const nowMs = outages(fleet, 3, HOUR_MS, ["n20"]);
     expect(findingsOf(fleet.fold, nowMs)).toEqual(["repeatedLoss:n20", "lemon:n20"]);
+  });
+
+  it("name the leaf whose nodes repeat a warning for hours, and beside it the node that has far more", () => {
+    const fleet = new PlantedFleet(64);
+    // One node of the leaf reports nothing, and the others report at different times.
+    for (let minute = 0; minute < 12 * 60; minute++) {
+      reports(
+        fleet,
+        leaf.slice(1).filter((_, index) => (minute + index * 17) % 60 === 0),
+        minute * 60_000,
+      );
+      if (minute % 15 === 0) reports(fleet, ["n20"], minute * 60_000, "ecc-corrected");
+    }
+    const found = findingsOf(fleet.fold, 12 * HOUR_MS);
+    expect(found).toEqual(['lemon:["fabric","leaf","dc","s0","l1"]'.split(":").slice(0, 2).join(":"), "lemon:n20"]);
+  });
+
+  it("count a fault that nodes of a leaf share once, however long they report it", () => {
+    const fleet = new PlantedFleet(64);
+    for (let minute = 0; minute < 6 * 60; minute += 5)
+      for (const name of leaf)
+        fleet.apply({
+          kind: "faultsReported",
+          version: 1,
+          atMs: minute * 60_000,
+          nodeId: nodeId(name),
+          faults: [{ ...warning("ib-linkdowned"), severity: "critical" }],
+          actor: "collector",
+        });
+    expect(fleet.fold.repeatedFailures(0.5, 6 * HOUR_MS)).toEqual({ own: [], shared: new Map() });
+  });
+
+  it("count no loss of a node in a leaf that failed shortly before", () => {
+    const fleet = new PlantedFleet(64);
+    const nowMs = outages(fleet, 1, HOUR_MS, leaf);
+    for (let loss = 0; loss < 4; loss++) {
+      const atMs = nowMs + loss * 400_000;
+      fleet.apply(lostAt(nodeId("n20"), atMs).event);
+      fleet.apply({ kind: "nodeReturned", version: 1, atMs: atMs + 1_000, nodeId: nodeId("n20") });
+    }
+    expect(fleet.fold.repeatedFailures(0.5, nowMs + HOUR_MS)).toEqual({ own: [], shared: new Map() });
+  });
+
+  it("count an incident of a node once, and each of many single failures of a large fleet", () => {
+    const flapping = new PlantedFleet(64);
+    for (let minute = 0; minute < 20; minute++) {
+      flapping.apply(lostAt(nodeId("n20"), minute * 60_000).event);
+      flapping.apply({ kind: "nodeReturned", version: 1, atMs: minute * 60_000 + 1_000, nodeId: nodeId("n20") });
+    }
+    expect(flapping.fold.repeatedFailures(0.5, 20 * 60_000).own).toMatchObject([{ events: 1 }]);
+    expect(findingsOf(flapping.fold, 20 * 60_000)).toEqual([]);
+    const large = new PlantedFleet(16_000);
+    for (let at = 0; at < 15; at++) large.apply(lostAt(nodeId(`n${at * 1_001}`), 1_000 + at * 60_000).event);
+    expect(large.fold.repeatedFailures(0.5, HOUR_MS).own).toHaveLength(15);
+    const small = new PlantedFleet(1_500);
+    for (let at = 0; at < 15; at++) small.apply(lostAt(nodeId(`n${at * 97}`), 1_000 + at * 60_000).event);
+    expect(small.fold.repeatedFailures(0.5, HOUR_MS).own).toEqual([]);
+  });
+
+  it("drop the least of too many nodes", () => {
+    const scores = new FaultScores();
+    for (let node = 0; node < 60_000; node++) scores.reported(nodeId(`m${node}`), at(node), [warning("link-flap")]);
+    expect(scores.stored().length).toBeLessThanOrEqual(20_000);
+    expect(scores.above(0.5, 60_000, none).some(({ node }) => node === "m59999")).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Scores of nodes that fail again and again: each fault and each loss adds its weight, and the sum halves every three days. A passed suite
- * does not reset it, because such nodes pass suites between their faults. Failures with a cause that many nodes share count for none of them:
- * as long as more failures can follow, the weight of a failure is open.
+ * does not reset it, because such nodes pass suites between their faults. An incident counts once for a node, with its heaviest weight, and for
+ * no node if many share its cause: as long as more failures can follow, the weight of a failure is open.
  */
 import type { NodeFault, NodeId } from "@headroom/model";
 
@@ -12,6 +12,7 @@ const WEIGHTS = { info: 0, warning: 1, critical: 2 } as const;
 const LOSS_WEIGHT = 2;
 const CODES_MAX = 8;
 const NODES_MAX = 20_000;
+const DROPPED_AT_ONCE = 2_000;
 /** A drain, a cordon, a taint or a restart is a decision of people about the node, and work fills its memory and disk. */
 const OF_OTHERS =
   /^(?:slurm-drain|slurm-rebooted|slurmd-restarted|k8s-cordoned|k8s-taint-.*|k8s-(?:memory|disk|pid)-pressure|oom-kill)$/;
@@ -83,12 +84,21 @@ export class FaultScores {
    */
   above(least: number, nowMs: number, shared: ReadonlySet<string>): readonly FaultScore[] {
     const found: FaultScore[] = [];
-    for (const [node, { events, codes, sinceMs, lastAtMs, score: whole, open = 0 }] of this.#entries) {
-      const score = shared.has(node) ? whole - open : whole;
+    for (const [node, entry] of this.#entries) {
+      const { events, codes, sinceMs, lastAtMs } = entry;
+      const score = closedScore(node, entry, shared);
       const now = score * decay(lastAtMs, nowMs);
       if (score >= least && now > least / 2) found.push({ node, score: now, events, codes, sinceMs, lastAtMs });
     }
     return found.toSorted((left, right) => right.score - left.score || (left.node < right.node ? -1 : 1));
+  }
+
+  /** The score of each node now. */
+  now(nowMs: number, shared: ReadonlySet<string>): ReadonlyMap<NodeId, number> {
+    const scored = [...this.#entries].map(
+      ([node, entry]) => [node, closedScore(node, entry, shared) * decay(entry.lastAtMs, nowMs)] as const,
+    );
+    return new Map(scored);
   }
 
   stored(): StoredScores {
@@ -109,7 +119,8 @@ export class FaultScores {
       return;
     }
     // A node that fails every nine minutes has many events, not one without end.
-    const isSame = atMs - (known.beganAtMs ?? known.lastAtMs) < TOGETHER_MS;
+    const isOfIncident = isOpen && known.open !== undefined;
+    const isSame = isOfIncident || atMs - (known.beganAtMs ?? known.lastAtMs) < TOGETHER_MS;
     if (!isSame) known.beganAtMs = atMs;
     else known.beganAtMs ??= known.lastAtMs;
     const part = decay(known.lastAtMs, atMs);
@@ -125,14 +136,16 @@ export class FaultScores {
     known.codes = [...(isFresh ? [] : known.codes.filter((each) => each !== code)), code].slice(-CODES_MAX);
   }
 
+  /** Many at a time: a fleet in which every node reports would pay a look at all entries for each further node. */
   #dropLeast(nowMs: number): void {
-    let least: { readonly node: NodeId; readonly score: number } | null = null;
-    for (const [node, { score, lastAtMs }] of this.#entries) {
-      const now = score * decay(lastAtMs, nowMs);
-      if (least === null || now < least.score) least = { node, score: now };
-    }
-    if (least !== null) this.#entries.delete(least.node);
+    const byScore = [...this.#entries]
+      .map(([node, { score, lastAtMs }]) => ({ node, score: score * decay(lastAtMs, nowMs) }))
+      .toSorted((left, right) => left.score - right.score || (left.node < right.node ? -1 : 1));
+    for (const { node } of byScore.slice(0, DROPPED_AT_ONCE)) this.#entries.delete(node);
   }
 }
+
+const closedScore = (node: NodeId, { score, open = 0 }: Readonly<Entry>, shared: ReadonlySet<string>): number =>
+  shared.has(node) ? score - open : score;
 
 const decay = (fromMs: number, toMs: number): number => 2 ** (-Math.max(0, toMs - fromMs) / HALF_LIFE_MS);

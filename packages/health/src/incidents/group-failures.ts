@@ -16,8 +16,12 @@ export interface FailureGroup {
 const DOMAIN_COST = 1.5;
 /** With 2, more than two thirds of the nodes must have failed. Reports of some nodes of a lost switch come late or never. */
 const HEALTHY_NODE_COST = 2;
-/** More single failures than this at one time have a common cause that the topology does not show: they are one incident. */
+/**
+ * More single failures than this at one time have a common cause that the topology does not show: they are one incident. In a large fleet,
+ * chance alone fails up to one node in a thousand in half an hour (Llama 3: 8 of 2,048 in a day).
+ */
 const SINGLE_FAILURES_MAX = 10;
+const SINGLE_SHARE_MAX = 0.001;
 
 interface Candidate {
   readonly key: string;
@@ -31,15 +35,17 @@ interface Candidate {
   open: number;
 }
 
-/** `sizes`: number of nodes of each domain that were in service before the failures. */
+/** `sizes`: number of nodes of each domain that were in service before the failures. `fleetSize`: number of all nodes. */
 export function groupFailures(
   failures: readonly Failure[],
   sizes: ReadonlyMap<string, number>,
+  fleetSize: number,
 ): readonly FailureGroup[] {
   // A node that fails again and again counts once: it is no failure of its domain.
   const byNode = Map.groupBy(failures, ({ node }) => node);
   const nodes = [...byNode.values()].flatMap(([first]) => first ?? []);
-  const groups = groupNodes(nodes, sizes);
+  const singlesMax = Math.max(SINGLE_FAILURES_MAX, SINGLE_SHARE_MAX * fleetSize);
+  const groups = groupNodes(nodes, sizes, singlesMax);
   if (nodes.length === failures.length) return groups;
   return groups.map((group) => ({
     ...group,
@@ -48,7 +54,11 @@ export function groupFailures(
 }
 
 /** Groups failures of different nodes. */
-function groupNodes(failures: readonly Failure[], sizes: ReadonlyMap<string, number>): readonly FailureGroup[] {
+function groupNodes(
+  failures: readonly Failure[],
+  sizes: ReadonlyMap<string, number>,
+  singlesMax: number,
+): readonly FailureGroup[] {
   const candidates = candidatesOf(failures, sizes);
   const taken = new Set<Failure>();
   const groups: FailureGroup[] = [];
@@ -61,7 +71,7 @@ function groupNodes(failures: readonly Failure[], sizes: ReadonlyMap<string, num
     }
   }
   const singles = failures.filter((failure) => !taken.has(failure));
-  if (singles.length > SINGLE_FAILURES_MAX) groups.push({ domain: null, sameNodesAs: [], failures: singles });
+  if (singles.length > singlesMax) groups.push({ domain: null, sameNodesAs: [], failures: singles });
   else for (const failure of singles) groups.push({ domain: null, sameNodesAs: [], failures: [failure] });
   return groups;
 }

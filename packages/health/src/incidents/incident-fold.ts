@@ -10,6 +10,8 @@ import { FleetTopology } from "./fleet-topology.ts";
 import { FaultScores, type StoredScores } from "./fault-scores.ts";
 import type { FleetState, StoredTopology } from "./fleet-topology.ts";
 import { groupFailures } from "./group-failures.ts";
+import { compareScores, sharedIncidents } from "./shared-cause.ts";
+import type { ComparedScores } from "./shared-cause.ts";
 
 /** Failures at most this far apart can have one cause. Executors report a lost node after up to five minutes (`SlurmdTimeout`). */
 const WINDOW_MS = 300_000;
@@ -117,11 +119,19 @@ export class IncidentFold {
   }
 
   /** Nodes of the present burst that share the cause of their failures with others, as things stand. */
-  sharedNodes(): ReadonlySet<string> {
+  #sharedNodes(): ReadonlySet<string> {
     if (this.#burst === null) return new Set();
-    this.#ofBurst ??= this.#grouped(this.#burst);
-    const shared = this.#ofBurst.filter(({ failures }) => !isOneNode(failures));
-    return new Set(shared.flatMap(({ failures }) => failures.map(({ node }) => node)));
+    const shared = sharedIncidents(this.incidents());
+    const ofBurst = (this.#ofBurst ?? []).filter((incident) => shared.has(incident));
+    return new Set(ofBurst.flatMap(({ failures }) => failures.map(({ node }) => node)));
+  }
+
+  /** Nodes with at least this score, and domains whose nodes have such scores together. */
+  repeatedFailures(least: number, nowMs: number): ComparedScores {
+    const shared = this.#sharedNodes();
+    const found = this.scores.above(least, nowMs, shared);
+    if (found.length === 0) return { own: [], shared: new Map() };
+    return compareScores(found, { least, scoreOf: this.scores.now(nowMs, shared), nodes: this.#topology.nodes });
   }
 
   /** The incident with a failure of this id; `null`: there is none. */
@@ -172,7 +182,8 @@ export class IncidentFold {
   #lose(sequence: number, { nodeId, atMs, detail }: Event & { readonly kind: "nodeLost" }): void {
     const hits = this.#topology.hitsOn(nodeId);
     const failure = this.#openOf.get(nodeId) ?? this.#begin(sequence, nodeId, atMs);
-    this.scores.lost(nodeId, { atMs, isOpen: this.#isOfBurst(failure, atMs) });
+    // The cause of an earlier incident has counted, or is shared: further reports about it add nothing.
+    if (this.#isOfBurst(failure, atMs)) this.scores.lost(nodeId, { atMs, isOpen: true });
     failure.isLost = true;
     failure.detail = detail;
     failure.alerts += 1 + hits.length;
@@ -185,7 +196,8 @@ export class IncidentFold {
   #report(sequence: number, { nodeId, atMs, faults }: Event & { readonly kind: "faultsReported" }): void {
     const critical = faults.find(({ severity }) => severity === "critical");
     const failure = this.#openOf.get(nodeId) ?? (critical === undefined ? null : this.#begin(sequence, nodeId, atMs));
-    this.scores.reported(nodeId, { atMs, isOpen: failure !== null && this.#isOfBurst(failure, atMs) }, faults);
+    const isOpen = failure !== null && this.#isOfBurst(failure, atMs);
+    if (isOpen || failure === null) this.scores.reported(nodeId, { atMs, isOpen }, faults);
     if (failure === null) return;
     if (!failure.isLost && critical !== undefined) failure.detail = faultText(critical);
     failure.alerts += faults.length;
@@ -244,7 +256,7 @@ export class IncidentFold {
     const { domains = [], accelerators = 0 } = known ?? {};
     const failure: Failure = { ...emptyFailure(sequence, nodeId, atMs), domains, accelerators };
     this.#closeBurst(atMs);
-    this.#burst ??= { failures: [], sizes: this.#topology.sizes() };
+    this.#burst ??= { failures: [], sizes: this.#topology.sizes().set(FLEET, this.#topology.nodes.size) };
     this.#burst.failures.push(failure);
     this.#openOf.set(nodeId, failure);
     return failure;
@@ -293,11 +305,11 @@ export class IncidentFold {
     const [first, last] = [failures[0], failures.at(-1)];
     if (first === undefined || last === undefined) return;
     if (atMs - last.atMs <= WINDOW_MS && atMs - first.atMs <= BURST_MS) return;
-    for (const incident of this.#grouped(this.#burst)) {
-      this.scores.settle(
-        new Set(incident.failures.flatMap(({ node }) => (node === "" ? [] : [node]))),
-        !isOneNode(incident.failures),
-      );
+    const incidents = this.#grouped(this.#burst);
+    const shared = sharedIncidents([...this.#closed, ...incidents]);
+    for (const incident of incidents) {
+      const nodes = new Set(incident.failures.flatMap(({ node }) => (node === "" ? [] : [node])));
+      this.scores.settle(nodes, shared.has(incident));
       this.#keep(incident);
     }
     this.#burst = null;
@@ -310,7 +322,7 @@ export class IncidentFold {
   }
 
   #grouped({ failures, sizes }: Burst): readonly IncidentFacts[] {
-    const groups = groupFailures(failures, sizes);
+    const groups = groupFailures(failures, sizes, sizes.get(FLEET) ?? 0);
     return groups
       .map((group) => ({
         ...this.#facts(group.domain ?? this.#ownDomain(group.failures), group.failures),

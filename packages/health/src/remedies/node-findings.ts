@@ -1,9 +1,10 @@
 /** Nodes to quarantine: those with critical faults, and those that were lost again and again, each time alone. */
 import type { Node, NodeId } from "@headroom/model";
-import { isOneNode } from "../incidents/failure.ts";
 import type { Failure } from "../incidents/failure.ts";
-import type { FaultScores } from "../incidents/fault-scores.ts";
-import type { IncidentFacts } from "../incidents/incident-fold.ts";
+import { domainOfKey } from "../incidents/domains.ts";
+import type { FaultScore } from "../incidents/fault-scores.ts";
+import type { IncidentFacts, IncidentFold } from "../incidents/incident-fold.ts";
+import { sharedIncidents } from "../incidents/shared-cause.ts";
 import { ground, shortReason } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 
@@ -17,37 +18,57 @@ type NodeInService = Pick<Node, "draining" | "removal" | "health" | "accelerator
 const LEMON_SCORE_MIN = 4.5;
 const LEMON_FINDINGS_MAX = 20;
 
-interface ScoreTime {
+interface LemonContext {
   readonly nowMs: number;
   readonly others: readonly Finding[];
-  /** Nodes of failures that have one cause, which is not the node. */
-  readonly shared: ReadonlySet<string>;
 }
 
-/** Nodes in service whose faults and losses add up, and that no other finding is about. */
+/**
+ * Nodes in service whose faults and losses add up beyond those of their peers, and that no other finding is about. Where most nodes of a
+ * domain have such a score, the finding is about the domain.
+ */
 export function lemonFindings(
-  scores: Pick<FaultScores, "above">,
+  fold: Pick<IncidentFold, "repeatedFailures">,
   nodes: ReadonlyMap<NodeId, NodeInService>,
-  { nowMs, others, shared }: ScoreTime,
+  { nowMs, others }: LemonContext,
 ): readonly Finding[] {
   const known = new Set(others.flatMap(({ change }) => (change.kind === "drain" ? [change.nodeId] : [])));
-  return scores
-    .above(LEMON_SCORE_MIN, nowMs, shared)
-    .filter(({ node }) => isInService(nodes.get(node)) && !known.has(node))
-    .slice(0, LEMON_FINDINGS_MAX)
-    .map(({ node, score, events, codes, sinceMs }) => ({
-      id: `lemon:${node}:${sinceMs}`,
-      kind: "lemon",
-      sinceMs,
-      change: {
-        kind: "advice",
-        about: shortReason(`node ${node}`),
-        text: shortReason(`repair or replace the node, and prove it: headroom nodes qualify ${node}`),
-      },
-      team: null,
-      reason: shortReason(`${node} fails again and again: ${codes.join(", ")}`),
-      ground: [ground("events", events), ground("score", score), ground("score of a lemon", LEMON_SCORE_MIN)],
-    }));
+  const { own, shared } = fold.repeatedFailures(LEMON_SCORE_MIN, nowMs);
+  const lemons = own.filter(({ node }) => isInService(nodes.get(node)) && !known.has(node)).map(lemonFinding);
+  return [...[...shared].map(sharedFinding), ...lemons].slice(0, LEMON_FINDINGS_MAX);
+}
+
+const lemonFinding = ({ node, score, events, codes, sinceMs }: FaultScore): Finding => ({
+  id: `lemon:${node}:${sinceMs}`,
+  kind: "lemon",
+  sinceMs,
+  change: {
+    kind: "advice",
+    about: shortReason(`node ${node}`),
+    text: shortReason(`repair or replace the node, and prove it: headroom nodes qualify ${node}`),
+  },
+  team: null,
+  reason: shortReason(`${node} fails again and again: ${codes.join(", ")}`),
+  ground: [ground("events", events), ground("score", score), ground("score of a lemon", LEMON_SCORE_MIN)],
+});
+
+function sharedFinding([key, scores]: readonly [string, readonly FaultScore[]]): Finding {
+  const { level, path } = domainOfKey(key);
+  const name = `${level} ${path.at(-1) ?? ""}`;
+  const codes = new Set(scores.flatMap((each) => each.codes));
+  return {
+    id: `lemon:${key}`,
+    kind: "lemon",
+    sinceMs: scores.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Number.MAX_SAFE_INTEGER),
+    change: {
+      kind: "advice",
+      about: shortReason(name),
+      text: shortReason(`inspect what the nodes of ${name} share: switch, power, cooling, or a software rollout`),
+    },
+    team: null,
+    reason: shortReason(`most nodes of ${name} fail again and again: ${[...codes].join(", ")}`),
+    ground: [ground("nodes that fail", scores.length), ground("score of a lemon", LEMON_SCORE_MIN)],
+  };
 }
 
 /** Findings about nodes that are in service. A lost or drained node is out of service already. */
@@ -58,12 +79,14 @@ export function nodeFindings(
 ): readonly Finding[] {
   const losses = new Map<NodeId, Failure[]>();
   const faulty = new Map<NodeId, { readonly failure: Failure; readonly incident: IncidentFacts }>();
+  const shared = sharedIncidents(incidents);
   for (const incident of incidents) {
-    const isOwn = isOneNode(incident.failures);
+    // An incident counts once, however often the node was lost in it.
+    const own = shared.has(incident) ? undefined : incident.failures.findLast(({ isLost }) => isLost);
     for (const failure of incident.failures) {
       const { node, isLost, backAtMs, atMs } = failure;
       if (node === "" || !isInService(nodes.get(node))) continue;
-      if (isLost && isOwn && atMs > nowMs - DAY_MS) losses.set(node, [...(losses.get(node) ?? []), failure]);
+      if (failure === own && atMs > nowMs - DAY_MS) losses.set(node, [...(losses.get(node) ?? []), failure]);
       if (!isLost && backAtMs === null) faulty.set(node, { failure, incident });
     }
   }

@@ -151,11 +151,9 @@ export class RemedyService {
     }
     const stalled = this.#stalls.look(attempts, atMs);
     const ofNodes = nodeFindings(facts, engine.state.nodes, atMs);
-    const { scores } = incidents.fold;
-    const shared = incidents.fold.sharedNodes();
     this.#findings = [
       ...ofNodes,
-      ...lemonFindings(scores, engine.state.nodes, { nowMs: atMs, others: ofNodes, shared }),
+      ...lemonFindings(incidents.fold, engine.state.nodes, { nowMs: atMs, others: ofNodes }),
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#slow,
