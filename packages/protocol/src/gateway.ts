@@ -79,6 +79,11 @@ export const gatewayPool = z
       .meta({ description: "Endpoint of the control plane that it follows, as `TEAM/NAME`; null: none." }),
     models: z.array(z.string()).default([]).meta({ description: "Models whose first pool it is, at most 20." }),
     requests: count,
+    waiting: z
+      .object({ low: count, normal: count, high: count })
+      .nullable()
+      .default(null)
+      .meta({ description: "Requests that wait for their turn, by priority; null: the pool has no queue (`fair`)." }),
     replicaCount: count,
     readyCount: count,
     replicas: z.array(gatewayReplica),

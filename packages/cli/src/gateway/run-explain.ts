@@ -44,6 +44,8 @@ interface Explained {
   readonly source: "memory" | "usage";
   readonly usage: Usage;
   readonly at?: string;
+  readonly priority?: string;
+  readonly deadlineMs?: number;
   readonly durationMs?: number;
   readonly waitedMs?: number;
   readonly firstByteMs?: number;
@@ -117,13 +119,15 @@ function explanationLines(explained: Explained): readonly string[] {
     `${usage.outcome} with status ${usage.status}${explained.durationMs === undefined ? "" : ` after ${explained.durationMs} ms`}`,
   ];
   if (refusal !== undefined) lines.push(`refused by the gateway (${refusal.kind}): ${refusal.message}`);
+  if (explained.priority !== undefined && (explained.priority !== "normal" || explained.deadlineMs !== undefined))
+    lines.push(`priority ${explained.priority}${deadlineText(explained)}`);
   for (const { kind, limit, amount } of reserved)
     lines.push(
       kind === "money"
         ? `reserved ${amount / 1e9} of ${limit / 1e9} USD`
         : `reserved ${amount} of ${limit} ${kind} a minute`,
     );
-  if ((explained.waitedMs ?? 0) >= 1) lines.push(`waited ${explained.waitedMs} ms for limits or a replica`);
+  if ((explained.waitedMs ?? 0) >= 1) lines.push(`waited ${explained.waitedMs} ms for limits, its turn or a replica`);
   for (const attempt of attempts) lines.push(...attemptLines(attempt));
   if (explained.firstByteMs !== undefined) lines.push(`${explained.firstByteMs} ms  first byte`);
   const estimated = usage.isPromptEstimated ? " (estimated)" : "";
@@ -133,6 +137,10 @@ function explanationLines(explained: Explained): readonly string[] {
   if (explained.source === "usage")
     lines.push("The gateway no longer has its attempts in memory: this is its record in the usage files.");
   return lines;
+}
+
+function deadlineText({ deadlineMs }: Explained): string {
+  return deadlineMs === undefined ? "" : `, deadline ${deadlineMs} ms after its arrival`;
 }
 
 function attemptLines(attempt: ExplainedAttempt): readonly string[] {

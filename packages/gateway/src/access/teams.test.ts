@@ -10,10 +10,11 @@ it("forgets expired keys in the identity of a team, for work without a key", () 
     [
       {
         weight: 1,
+        priorityMax: "normal",
         name: "a",
         keys: [keyOf("first", { expires: 5000, models: ["m"] }), keyOf("second", { expires: 9000 })],
       },
-      { weight: 1, name: "b", keys: [keyOf("only", { expires: 5000 })] },
+      { weight: 1, priorityMax: "normal", name: "b", keys: [keyOf("only", { expires: 5000 })] },
     ],
     () => nowMs,
   );
@@ -30,7 +31,15 @@ it("forgets expired keys in the identity of a team, for work without a key", () 
 
 describe("access tokens of the control plane", () => {
   const money = { nanoUsd: 5, period: "month" } as const;
-  const lab = { weight: 2, name: "lab", keys: [keyOf("own")], budget: money, dataRule: "internal", models: ["m"] };
+  const lab = {
+    weight: 2,
+    priorityMax: "high" as const,
+    name: "lab",
+    keys: [keyOf("own")],
+    budget: money,
+    dataRule: "internal",
+    models: ["m"],
+  };
   const token = (team: string, rest: object = {}) => ({
     name: "app",
     team,

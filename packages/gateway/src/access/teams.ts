@@ -4,6 +4,7 @@ import type { TeamConfig } from "../config/schema.ts";
 import type { FollowedToken } from "./followed-tokens.ts";
 import type { TeamLimits } from "../limits/account.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
+import { lowerOf, type Priority } from "../fairness/priority.ts";
 
 export interface Caller {
   readonly team: string;
@@ -26,6 +27,8 @@ export interface Caller {
   readonly dataRules: readonly string[];
   /** Share of the work of pools with `fair`. */
   readonly weight: number;
+  /** Highest priority that the caller's requests may state. */
+  readonly priorityMax: Priority;
   /** Time from which the key is refused. Undefined if it does not expire. */
   readonly expiresAtMs: number | undefined;
 }
@@ -45,6 +48,7 @@ export const anonymous: Caller = {
   allowedRegions: undefined,
   dataRules: [],
   weight: 1,
+  priorityMax: "normal",
   expiresAtMs: undefined,
 };
 
@@ -84,6 +88,7 @@ export class Teams {
       key: key.name,
       models: modelsOf(key.models, access.models),
       allowedRegions: key.allowedRegions ?? team.allowedRegions,
+      priorityMax: lowerOf(key.priorityMax ?? team.priorityMax, team.priorityMax),
       dataRules: [team.dataRule, key.dataRule].filter((rule) => rule !== undefined),
       expiresAtMs,
     };

@@ -2,6 +2,7 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Document, Node, Pair, YAMLParseError, YAMLWarning } from "yaml";
 import { isLoopback, issueText } from "@headroom/platform";
+import { rankOf } from "../fairness/priority.ts";
 import { replicaIdOf } from "../replicas/replica.ts";
 import { gatewaySchema, type GatewayConfig } from "./schema.ts";
 
@@ -245,18 +246,22 @@ function hasNoKey({ access, teams, controlPlane }: GatewayConfig): boolean {
   return access === "keys" && !teams.some(({ keys }) => keys.length > 0);
 }
 
-/** A key can narrow the models of its team. */
+/** A key can narrow the models of its team, and lower its highest priority. */
 function keyProblems({ teams, models }: GatewayConfig): readonly FoundProblem[] {
   const known = new Set(models.map(({ name }) => name));
   return teams.flatMap((team, at) =>
-    team.keys.flatMap((key, index) =>
-      (key.models ?? []).flatMap((model, place): FoundProblem[] => {
-        const path = ["teams", at, "keys", index, "models", place];
+    team.keys.flatMap((key, index): FoundProblem[] => {
+      const own: Path = ["teams", at, "keys", index];
+      const isAbove = key.priorityMax !== undefined && rankOf(key.priorityMax) > rankOf(team.priorityMax);
+      const message = `is above the team's priorityMax, ${team.priorityMax}: raise that first`;
+      const models = (key.models ?? []).flatMap((model, place): FoundProblem[] => {
+        const path = [...own, "models", place];
         if (!known.has(model)) return [{ path, message: `names the model ${model}, which is not defined` }];
         const isAllowed = team.models?.includes(model) !== false;
         return isAllowed ? [] : [{ path, message: `names ${model}, which the team's models do not have` }];
-      }),
-    ),
+      });
+      return isAbove ? [{ path: [...own, "priorityMax"], message }, ...models] : models;
+    }),
   );
 }
 

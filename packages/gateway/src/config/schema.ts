@@ -3,6 +3,7 @@ import { routingPolicies } from "@headroom/routing";
 import { z } from "zod";
 import { address, budget, duration, instant, size, upstreamUrl } from "./quantities.ts";
 import { TOKENS_MAX } from "../json/peek.ts";
+import { priorities } from "../fairness/priority.ts";
 import { engineNames } from "../replicas/engines.ts";
 import { UNMARKED } from "../replicas/overflow-policy.ts";
 
@@ -33,6 +34,8 @@ const key = z.strictObject({
   expires: instant.optional(),
   /** Among the team's `models`. Without this field, the team's. */
   models: z.array(name).min(1).max(1000).optional(),
+  /** Highest priority of requests with this key, at most the team's. Without this field, the team's. */
+  priorityMax: z.enum(priorities).optional(),
 });
 
 const rate = z.int().min(1).max(1_000_000_000_000);
@@ -46,6 +49,8 @@ const team = z.strictObject({
   budget: budget.optional(),
   /** Share of the work of pools with `fair`, beside the weights of the other teams. */
   weight: z.number().min(0.01).max(1000).default(1),
+  /** Highest priority that requests of the team may state. */
+  priorityMax: z.enum(priorities).default("normal"),
   /** Models that the team may use. Without this field, it may use all models. */
   models: z.array(name).max(1000).optional(),
   /**

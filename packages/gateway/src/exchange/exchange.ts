@@ -16,7 +16,6 @@ import type { FallbackReason, PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
 import { OverflowTurn } from "./overflow.ts";
 import { PoolTurn, type TurnOwner } from "./pool-turn.ts";
-import { routingRequestOf } from "./routing-request.ts";
 import { RouteCursor } from "./route-cursor.ts";
 import { Checkpoints, servedByOf, servedUsage } from "./served-usage.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
@@ -25,6 +24,7 @@ import { SseTap } from "./sse-tap.ts";
 import { StreamProgress } from "./stream-progress.ts";
 import { endBroken, type ResponseTarget } from "./target.ts";
 import { UnreadRest } from "./unread-rest.ts";
+import { ExchangeTimers } from "./exchange-timers.ts";
 
 type Phase = "admitting" | "held" | "waiting" | "streaming" | "flowing" | "ending" | "ended";
 
@@ -43,6 +43,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   readonly #routes: RouteCursor;
   readonly #overflow: OverflowTurn | undefined;
   readonly #turn: PoolTurn;
+  readonly #timers: ExchangeTimers;
   #phase: Phase = "admitting";
   readonly #attempts: Attempt[] = [];
   readonly #notes: Attempt["note"][] = [];
@@ -52,7 +53,6 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   readonly #buffered: BufferedResponse;
   #hasBegun = false;
   #firstByteAtMs = 0;
-  #hedgeTimer: NodeJS.Timeout | undefined;
   readonly #progress: StreamProgress;
   readonly #checkpoints: Checkpoints;
   #releaseHold: (() => void) | undefined;
@@ -67,9 +67,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#startedAtMs = runtime.now();
     this.#routes = new RouteCursor(request);
     this.#overflow = OverflowTurn.of(runtime, request, this.limits);
-    this.#turn = new PoolTurn(request, this);
+    this.#turn = new PoolTurn(request, this, this.#routes);
     this.#buffered = new BufferedResponse(runtime.answers, runtime.answerBytesMax);
     this.#progress = new StreamProgress(request, runtime);
+    this.#timers = new ExchangeTimers(request.urgency, (error) => this.#expired(error));
     this.#checkpoints = new Checkpoints(this.#startedAtMs, runtime.checkpointMs);
   }
 
@@ -91,7 +92,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   clientGone(): void {
     if (this.#phase === "ended" || this.#phase === "ending") return;
-    clearTimeout(this.#hedgeTimer);
+    this.#timers.stop();
     this.#releaseHold?.();
     this.#forgetStream();
     this.#phase = "ending";
@@ -116,7 +117,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Called about once a second: timeouts, and a record of what long streams have used since the last one. */
   sweep(nowMs: number): void {
     for (const attempt of this.#attempts.toReversed()) attempt.sweep(nowMs);
-    if (this.#phase === "held" && this.#turn.isOver(this.#routes, nowMs)) return this.goesOn(undefined);
+    if (this.#phase === "held" && this.#turn.isOver(nowMs)) return this.goesOn(undefined);
     // A line of a batch that is interrupted runs again.
     if (this.#phase !== "streaming" || this.request.isBatch) return;
     if (!this.#checkpoints.take(nowMs, this.#tap?.outputCount ?? 0)) return;
@@ -143,7 +144,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     for (let route = routes.admitting(); route !== undefined; routes.advance(), route = routes.admitting()) {
       const turn = this.#turn.at(route, nowMs);
       if (turn === "waits") return this.#waitsForTurn();
-      const start = turn === "full" ? undefined : this.#chosen(route, nowMs);
+      const start = turn === "full" ? undefined : routes.placed(route, this.#runtime);
       if (start !== undefined) return this.#hasBegun ? this.#resume(route, start) : this.#try(route, start, false);
       if (turn === "full" || routes.isBackingOff(route, nowMs)) routes.reason = "overloaded";
       else {
@@ -190,12 +191,6 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     });
   }
 
-  #chosen(route: PoolRoute, nowMs: number): AttemptStart | undefined {
-    const request = routingRequestOf(this.request, route, this.#routes.tried, this.#runtime);
-    const placement = route.pool.choose(request, nowMs);
-    return placement === undefined ? undefined : { placement, request, nowMs };
-  }
-
   #try(route: PoolRoute, start: AttemptStart, isFresh: boolean): void {
     const attempt = new Attempt(this, route, start, attemptKind(this.#notes, this.#hasBegun));
     this.#attempts.push(attempt);
@@ -206,9 +201,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const hedgeAfter = isFilling ? undefined : route.pool.config.hedgeAfter;
     const { continuation } = this.#progress;
     const message = attemptMessage(this.request, { route, replica: start.placement.replica, continuation });
-    if (hedgeAfter !== undefined && this.#hedgeTimer === undefined && continuation === undefined) {
-      this.#hedgeTimer = setTimeout(() => this.#hedge(route), hedgeAfter);
-    }
+    if (continuation === undefined) this.#timers.startHedge(hedgeAfter, () => this.#hedge(route));
     attempt.send(message, isFresh);
   }
 
@@ -217,7 +210,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#phase !== "waiting" || this.#committed !== undefined || this.#attempts.length !== 1) return;
     if (!this.#runtime.retries.take()) return;
     this.#routes.tried.push(this.#attempts[0]!.replica.id);
-    const start = this.#chosen(route, this.#runtime.now());
+    const start = this.#routes.placed(route, this.#runtime);
     if (start !== undefined) this.#try(route, start, false);
   }
 
@@ -305,7 +298,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       // The replica closed a kept-alive connection: not a failure, and not an attempt.
       attempt.cancel(nowMs);
       this.#routes.attemptCount--;
-      const start = this.#chosen(attempt.route, nowMs);
+      const start = this.#routes.placed(attempt.route, this.#runtime);
       return start === undefined ? this.#dispatch() : this.#try(attempt.route, start, true);
     }
     if (failure.kind === "connect") attempt.pool.unreachable(attempt.replica);
@@ -395,7 +388,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.request.isBatch && this.#tap?.isOver) this.#progress.release();
-    if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
+    if (this.#phase === "streaming" && this.#continues(attempt)) return;
     if (this.#beginsAgain(attempt)) return;
     const { pool, replica } = attempt;
     this.#runtime.log(`pool ${pool.name}, replica ${replica.id}: response ${this.request.id} broke: ${detail}`);
@@ -404,11 +397,11 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#end("failed", 502, () => endBroken(this.#target, event));
   }
 
-  #continues(failed: Attempt, nowMs: number): boolean {
+  #continues(failed: Attempt): boolean {
     if (!this.#progress.isRecorded || this.#routes.attemptCount >= failed.pool.config.attempts) return false;
     if (!this.#runtime.retries.take() || this.#progress.at(failed.route) === undefined) return false;
     this.#routes.tried = [failed.replica.id];
-    const start = this.#chosen(failed.route, nowMs);
+    const start = this.#routes.placed(failed.route, this.#runtime);
     if (start !== undefined) this.#resume(failed.route, start);
     return start !== undefined;
   }
@@ -436,7 +429,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #commit(attempt: Attempt, nowMs: number): void {
-    clearTimeout(this.#hedgeTimer);
+    this.#timers.stopHedge();
     [this.#committed, this.#firstByteAtMs] = [attempt, nowMs];
     if (this.#attempts.length === 1) return;
     for (const other of this.#attempts.splice(0)) if (other !== attempt) other.cancel(nowMs);
@@ -461,25 +454,32 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (at >= 0) this.#attempts.splice(at, 1);
   }
 
-  #refuse(error: ApiError): void {
+  #refuse(error: ApiError, outcome: UsageOutcome = "failed"): void {
     this.#refusal = error;
     const { status, headers, body } = refusalOf(this.request, error);
-    this.#end("failed", status, () => this.#target.respond(status, headers, body));
+    this.#end(outcome, status, () => this.#target.respond(status, headers, body));
+  }
+
+  /** A replica that was computing the answer has read the prompt, which counts as if the client had left. */
+  #expired(error: ApiError): void {
+    if (this.#hasBegun || this.#phase === "ending" || this.#phase === "ended") return;
+    this.#releaseHold?.();
+    for (const attempt of this.#attempts) attempt.cancel(this.#runtime.now());
+    this.#refuse(error, this.#attempts.length > 0 ? "aborted" : "failed");
   }
 
   /** Settles limits and usage, then sends the client the end of its response. */
   #end(outcome: UsageOutcome, status: number, finish: () => void): void {
-    clearTimeout(this.#hedgeTimer);
+    this.#timers.stop();
     this.#progress.release();
     this.#buffered.ended();
     [this.#phase, this.#finish] = ["ending", finish];
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#notes.length > 0;
     this.limits.end(hasUsed ? usedOf(record) : undefined);
-    const [startedAtMs, firstByteAtMs, endedAtMs] = [this.#startedAtMs, this.#firstByteAtMs, this.#runtime.now()];
-    const times = { startedAtMs, firstByteAtMs, endedAtMs };
+    const at = { startedAtMs: this.#startedAtMs, firstByteAtMs: this.#firstByteAtMs, endedAtMs: this.#runtime.now() };
     const served = { attempts: this.#notes, refusal: this.#refusal, isStream: this.#tap !== undefined };
-    this.#summary = { record, ...times, ...served, ...servedByOf(this.#committed), reserved: this.limits.reserved };
+    this.#summary = { record, ...at, ...served, ...servedByOf(this.request, this.#committed, this.limits.reserved) };
     // Others start when the turn ends, so everything about this request is settled before.
     this.#turn.end(hasUsed ? record : undefined);
     if (hasUsed) this.#runtime.usage.append(record, this);

@@ -8,7 +8,7 @@ import type { ExchangeRequest, ExchangeSummary } from "./runtime.ts";
 
 /** Callbacks of the exchange whose turn it is. */
 export interface TurnOwner {
-  /** Called when it is the turn of the request, which waited. */
+  /** Called when it is the turn of the request, which waited, or when it has to go to the next pool. */
   goesOn(error: undefined): void;
   /** Stops a line of a batch at once, so that it waits again. Returns false if its answer has begun to leave the gateway. */
   givesWay(): boolean;
@@ -17,19 +17,21 @@ export interface TurnOwner {
 export class PoolTurn {
   readonly #request: ExchangeRequest;
   readonly #owner: TurnOwner;
+  readonly #routes: RouteCursor;
   #turn: FairTurn | undefined;
   #pool: Pool | undefined;
   /** Time at which the wait began. */
   sinceMs = 0;
 
-  constructor(request: ExchangeRequest, owner: TurnOwner) {
+  constructor(request: ExchangeRequest, owner: TurnOwner, routes: RouteCursor) {
     this.#request = request;
+    this.#routes = routes;
     this.#owner = owner;
   }
 
   /** `go`: it is the request's turn in the pool, or the pool has no queue. `full`: the queue has no room. */
   at({ pool }: PoolRoute, nowMs: number): "go" | "waits" | "full" {
-    const { caller, endpoint, model, peek, bodyBytes, isBatch } = this.#request;
+    const { caller, endpoint, model, peek, bodyBytes, isBatch, urgency } = this.#request;
     // The end of an attempt can make a line give way before its next one.
     if (this.#turn?.queue === pool.fair && this.#turn !== undefined)
       return this.#turn.state === "waiting" ? "waits" : "go";
@@ -42,11 +44,16 @@ export class PoolTurn {
       team: caller.account,
       weight: caller.weight,
       isBatch,
+      priority: urgency.priority,
       promptTokens: model.estimatedPromptTokens(bodyBytes),
       outputMax: endpoint.isGenerating ? (peek.outputTokensMax ?? Infinity) * peek.choiceCount : 0,
       bytes: bodyBytes,
       start: () => this.#owner.goesOn(undefined),
       giveWay: () => this.#owner.givesWay(),
+      displaced: () => {
+        this.#leavesQueue();
+        this.#owner.goesOn(undefined);
+      },
     });
     if (this.#turn === undefined) return "full";
     this.#pool = pool;
@@ -57,7 +64,7 @@ export class PoolTurn {
    * Whether a request stops waiting. Without replicas it goes on as if there were no queue. After `waitMax` it goes to the next
    * pool; a line of a batch that none takes is tried again later, so that the others of its gateway go on, and so that it can end.
    */
-  isOver(routes: RouteCursor, nowMs: number): boolean {
+  isOver(nowMs: number): boolean {
     const pool = this.#pool;
     if (pool === undefined || this.#turn?.state !== "waiting") return false;
     const { allowedRegions } = this.#request.caller;
@@ -68,9 +75,13 @@ export class PoolTurn {
     if (hasQueue && nowMs - this.sinceMs < fair.waitMax) return false;
     this.end(undefined);
     if (!hasQueue) return true;
-    routes.reason = "overloaded";
-    routes.advance();
+    this.#leavesQueue();
     return true;
+  }
+
+  #leavesQueue(): void {
+    this.#routes.reason = "overloaded";
+    this.#routes.advance();
   }
 
   /** `record`: what the request used; undefined if it reached no replica. */

@@ -5,6 +5,7 @@
 import type { UpstreamFailureKind } from "../http/upstream-connection.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import type { Attempt } from "./attempt.ts";
+import type { AttemptStart } from "./attempt-message.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { routingRequestOf } from "./routing-request.ts";
@@ -87,6 +88,14 @@ export class RouteCursor {
     }
     this.attemptCount = pool.config.attempts;
     return this.mayReturn || this.hasFallback(reason, nowMs);
+  }
+
+  /** The replica of the pool that the router chooses among those that were not tried. Undefined if none takes the request. */
+  placed(route: PoolRoute, runtime: Runtime): AttemptStart | undefined {
+    const nowMs = runtime.now();
+    const request = routingRequestOf(this.#request, route, this.tried, runtime);
+    const placement = route.pool.choose(request, nowMs);
+    return placement === undefined ? undefined : { placement, request, nowMs };
   }
 
   /** Sends the request to the target of an overflow. `isLast`: its own pools were tried. */

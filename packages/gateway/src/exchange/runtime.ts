@@ -13,6 +13,7 @@ import type { UsageWriter } from "../usage/usage-log.ts";
 import type { AttemptNote } from "./attempt-note.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ModelRoute } from "./model-route.ts";
+import type { Urgency } from "./urgency.ts";
 
 /** The replica that holds a stored response, and the id that it gave to the response. */
 export interface ResponseHolder {
@@ -41,6 +42,7 @@ export interface ExchangeRequest {
   readonly bodyBytes: number;
   /** Whether it is a line of a batch. */
   readonly isBatch: boolean;
+  readonly urgency: Urgency;
 }
 
 /** The fields of a request that the access log and traces need. */
@@ -69,6 +71,8 @@ export interface ExchangeSummary {
   /** The error, if the gateway answered with one of its own. */
   readonly refusal: ApiError | undefined;
   readonly isStream: boolean;
+  /** Undefined for a request that was refused before its headers were read. */
+  readonly urgency: Urgency | undefined;
 }
 
 export interface UsageSink {

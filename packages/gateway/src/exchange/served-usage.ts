@@ -7,8 +7,14 @@ import type { ExchangeRequest, ExchangeSummary } from "./runtime.ts";
 import { usageRecordOf } from "./settlement.ts";
 import type { SseTap } from "./sse-tap.ts";
 
-/** The replica that answered, and the decision for it. */
-export const servedByOf = (committed: Attempt | undefined): Pick<ExchangeSummary, "replicaId" | "decision"> => ({
+/** The replica that answered, the decision for it, and what the request stated and reserved. */
+export const servedByOf = (
+  { urgency }: ExchangeRequest,
+  committed: Attempt | undefined,
+  reserved: ExchangeSummary["reserved"],
+): Pick<ExchangeSummary, "replicaId" | "decision" | "urgency" | "reserved"> => ({
+  urgency,
+  reserved,
   replicaId: committed?.replica.id ?? "",
   decision: committed?.decision,
 });

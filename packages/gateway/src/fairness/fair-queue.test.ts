@@ -1,12 +1,14 @@
 /** A pool with slots, in virtual time: shares by work, batches on idle slots, and what bounds the queue. */
 import { describe, expect, it } from "vitest";
 import { FairQueue, type FairRequest, type FairTurn } from "./fair-queue.ts";
+import type { Priority } from "./priority.ts";
 import type { WorkTokens } from "./shares.ts";
 
 interface Sent {
   readonly team: string;
   readonly weight?: number;
   readonly isBatch?: boolean;
+  readonly priority?: Priority;
   readonly tokens: WorkTokens;
 }
 
@@ -16,13 +18,14 @@ class Engine {
   readonly work = new Map<string, number>();
   readonly #running = new Map<FairTurn, { left: number; readonly sent: Sent }>();
   readonly starts: string[] = [];
+  readonly displaced: string[] = [];
 
   constructor(slots: number, waitingMax = 100_000) {
     this.queue = new FairQueue(() => ({ slots, waitingMax, waitingBytesMax: 1e9 }));
   }
 
   send(sent: Sent): boolean {
-    const { team, weight = 1, isBatch = false, tokens } = sent;
+    const { team, weight = 1, isBatch = false, priority = "normal", tokens } = sent;
     const begin = (turn: FairTurn): void => {
       this.starts.push(team);
       this.#running.set(turn, { left: tokens.outputTokens, sent });
@@ -33,11 +36,13 @@ class Engine {
       team,
       weight,
       isBatch,
+      priority,
       promptTokens,
       outputMax: 1000,
       bytes: 1,
       start: () => own.turn !== undefined && begin(own.turn),
       giveWay: () => own.turn !== undefined && this.#running.delete(own.turn),
+      displaced: () => this.displaced.push(team),
     };
     own.turn = this.queue.take(request);
     if (own.turn?.state === "running") begin(own.turn);
@@ -105,6 +110,40 @@ describe("the queue of a pool", () => {
     expect(late / since.length).toBeLessThan(0.6);
   });
 
+  it("serves the highest priority first, and teams within a priority by their work in all priorities", () => {
+    const engine = new Engine(1);
+    const tokens = { promptTokens: 1, outputTokens: 10 };
+    engine.send({ team: "busy", tokens });
+    const sent: [string, Priority][] = [
+      ["idle", "low"],
+      ["busy", "normal"],
+      ["idle", "normal"],
+      ["busy", "high"],
+      ["idle", "normal"],
+      ["other", "high"],
+    ];
+    for (const [team, priority] of sent) engine.send({ team, priority, tokens });
+    expect(["low", "normal", "high"].map((each) => engine.queue.waitingAt(each as Priority))).toEqual([1, 3, 2]);
+    for (let step = 0; step < 70; step++) engine.step();
+    // `other` had no work before `busy`, and `idle` none when the normal requests came to their turn.
+    expect(engine.starts).toEqual(["busy", "other", "busy", "idle", "idle", "busy", "idle"]);
+  });
+
+  it("makes room in a full queue for a higher priority, from the team that has the most waiting", async () => {
+    const engine = new Engine(1, 3);
+    const tokens = { promptTokens: 1, outputTokens: 5 };
+    const send = (team: string, priority: Priority): boolean => engine.send({ team, priority, tokens });
+    for (const team of ["running", "few", "many", "many"]) expect(send(team, "low")).toBe(true);
+    expect(send("other", "low")).toBe(false);
+    expect([send("other", "high"), send("other", "normal"), send("other", "normal")]).toEqual([true, true, true]);
+    expect([send("other", "normal"), send("other", "high"), send("other", "low")]).toEqual([false, true, false]);
+    await Promise.resolve();
+    expect(engine.displaced).toEqual(["many", "few", "many", "other"]);
+    expect([engine.queue.waitingCount, engine.queue.displacedCount]).toEqual([3, 4]);
+    for (let step = 0; step < 30; step++) engine.step();
+    expect(engine.starts).toEqual(["running", "other", "other", "other"]);
+  });
+
   it("lets lines of batches run in idle slots only, and takes a slot back in one step", () => {
     const engine = new Engine(4);
     for (let count = 0; count < 6; count++)
@@ -128,11 +167,13 @@ describe("the queue of a pool", () => {
       team: "b",
       weight: 1,
       isBatch: true,
+      priority: "normal",
       promptTokens: 1,
       outputMax: 1,
       bytes: 1,
       start: () => expect.unreachable("it left"),
       giveWay: () => false,
+      displaced: () => expect.unreachable("it is a line"),
     });
     leaver?.end(undefined);
     leaver?.end(undefined);

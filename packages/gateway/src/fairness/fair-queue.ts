@@ -1,14 +1,16 @@
 /**
- * The requests of one pool that wait for their turn, so that teams get shares of its work by their weights. Replicas have a
+ * The requests of one pool that wait for their turn, by priority, and within a priority so that teams get shares of its work by their weights. Replicas have a
  * number of slots; while all are taken, requests wait here and not in the engines, which serve whoever came first. Lines of
  * batches take slots that nobody else needs, and give them back at once when another request comes.
  */
+import { rankOf, type Priority } from "./priority.ts";
 import { Shares, type WorkTokens } from "./shares.ts";
 
 export interface FairRequest {
   readonly team: string;
   readonly weight: number;
   readonly isBatch: boolean;
+  readonly priority: Priority;
   readonly promptTokens: number;
   /** The most output tokens that the request may generate. */
   readonly outputMax: number;
@@ -17,6 +19,8 @@ export interface FairRequest {
   start(): void;
   /** Asks a line of a batch to stop at once. Returns false if it cannot, because its answer is nearly there. */
   giveWay(): boolean;
+  /** Called when the request has to leave the full queue for one of a higher priority. Its turn has ended. */
+  displaced(): void;
 }
 
 export interface FairBounds {
@@ -30,12 +34,14 @@ export interface FairBounds {
 export class FairTurn {
   readonly request: FairRequest;
   readonly queue: FairQueue;
+  readonly rank: number;
   state: "waiting" | "running" | "ended" = "waiting";
   estimate = 0;
 
   constructor(request: FairRequest, queue: FairQueue) {
     this.request = request;
     this.queue = queue;
+    this.rank = rankOf(request.priority);
   }
 
   get team(): string {
@@ -62,6 +68,8 @@ export class FairQueue {
   readonly #runningLines: FairTurn[] = [];
   #isPumping = false;
   yieldCount = 0;
+  /** Requests that left the full queue for one of a higher priority. */
+  displacedCount = 0;
 
   constructor(bounds: () => FairBounds) {
     this.#bounds = bounds;
@@ -70,6 +78,11 @@ export class FairQueue {
   /** Requests that wait, without lines of batches. */
   get waitingCount(): number {
     return this.#requests.waitingCount;
+  }
+
+  /** Requests of a priority that wait, without lines of batches. */
+  waitingAt(priority: Priority): number {
+    return this.#requests.waitingAt(rankOf(priority));
   }
 
   get waitingLineCount(): number {
@@ -86,7 +99,7 @@ export class FairQueue {
 
   /** The turn of a request, which runs already or waits. Undefined if the queue is full. */
   take(request: FairRequest): FairTurn | undefined {
-    const { slots, waitingMax, waitingBytesMax } = this.#bounds();
+    const { slots } = this.#bounds();
     const turn = new FairTurn(request, this);
     if (request.isBatch) {
       if (this.#hasRoomForLine(slots)) this.#run(turn);
@@ -97,10 +110,27 @@ export class FairQueue {
       this.#run(turn);
       return turn;
     }
-    if (this.waitingCount >= waitingMax || this.#waitingBytes + request.bytes > waitingBytesMax) return undefined;
+    if (!this.#makesRoom(turn)) return undefined;
     this.#requests.add(turn);
     this.#waitingBytes += request.bytes;
     return turn;
+  }
+
+  /** Whether the queue has room for the request, after requests of lower priorities have left it. */
+  #makesRoom({ rank, request: { bytes } }: FairTurn): boolean {
+    const { waitingMax, waitingBytesMax } = this.#bounds();
+    if (waitingMax === 0 || bytes > waitingBytesMax) return false;
+    while (this.waitingCount >= waitingMax || this.#waitingBytes + bytes > waitingBytesMax) {
+      const last = this.#requests.lastBelow(rank);
+      if (last === undefined) return false;
+      last.state = "ended";
+      this.#requests.remove(last);
+      this.#waitingBytes -= last.request.bytes;
+      this.displacedCount++;
+      // Later: it can come back to this queue, in which this request has no place yet.
+      queueMicrotask(() => last.request.displaced());
+    }
+    return true;
   }
 
   end(turn: FairTurn, tokens: WorkTokens | undefined): void {

@@ -6,6 +6,7 @@ import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ResponseHolder } from "../exchange/runtime.ts";
 import { StoredResponseTarget } from "../exchange/stored-response-target.ts";
 import type { ResponseTarget } from "../exchange/target.ts";
+import { urgencyOf, usual, type Urgency } from "../exchange/urgency.ts";
 import { noPeek, peekRequest, type RequestPeek } from "../json/peek.ts";
 import { hasRemoteMedia } from "../json/remote-media.ts";
 import type { ApiError } from "../protocols/api-error.ts";
@@ -26,6 +27,8 @@ export interface Message {
   readonly endpoint: Endpoint;
   readonly peek: RequestPeek;
   readonly path: string;
+  /** Values of the gateway's own headers. */
+  readonly own: ReadonlyMap<string, string> | undefined;
 }
 
 /** A request as replicas get it. */
@@ -34,6 +37,7 @@ export interface Admitted {
   readonly model: ModelRoute;
   readonly holder: ResponseHolder | undefined;
   readonly isTranslated: boolean;
+  readonly urgency: Urgency;
   /** The destination of the response in front of `inner`. `servedBy` gives the replica that answers. */
   target(inner: ResponseTarget, id: string, servedBy: () => Replica | undefined): ResponseTarget;
 }
@@ -74,10 +78,11 @@ export function admitStored(
     errorOperation: "responses",
   };
   return {
-    message: { body: noBytes, caller, endpoint, peek: { ...noPeek, model: model.name }, path: target },
+    message: { body: noBytes, caller, endpoint, peek: { ...noPeek, model: model.name }, path: target, own: undefined },
     model,
     holder,
     isTranslated: false,
+    urgency: usual,
     target: (inner, _, servedBy) => new StoredResponseTarget(new ResponseIdTarget(inner, team, { holder, servedBy })),
   };
 }
@@ -96,7 +101,9 @@ export function admit(
   }
   const refused = refusedBy(model, message);
   if (refused !== undefined) return refused;
-  if (endpoint.operation === "count_tokens") return admitCount(message, model);
+  const urgency = urgencyOf(message.own, peek.serviceTier, caller);
+  if ("kind" in urgency) return urgency;
+  if (endpoint.operation === "count_tokens") return admitCount(message, model, urgency);
   const translated = translate(endpoint, model, body, nowMs);
   if (translated !== undefined && "problem" in translated) {
     return { kind: "badRequest", field: translated.field, message: translated.problem };
@@ -104,17 +111,18 @@ export function admit(
   if (translated !== undefined) {
     const { body: chat, endpoint: chatEndpoint, peek: chatPeek, path } = translated;
     return {
-      message: { body: chat, caller, endpoint: chatEndpoint, peek: chatPeek, path },
+      message: { ...message, body: chat, endpoint: chatEndpoint, peek: chatPeek, path },
       model,
       holder: undefined,
       isTranslated: true,
+      urgency,
       target: (inner, id) => translated.target(inner, id),
     };
   }
   const unlisted = unlistedIn(peek, model);
   if (unlisted !== undefined) return unlisted;
   if (endpoint.operation !== "responses") {
-    return { message, model, holder: undefined, isTranslated: false, target: (inner) => inner };
+    return { message, model, holder: undefined, isTranslated: false, urgency, target: (inner) => inner };
   }
   const team = { team: caller.team, owners };
   const holder = holderOf(model, peek.previousResponseId, team);
@@ -124,6 +132,7 @@ export function admit(
     model,
     holder,
     isTranslated: false,
+    urgency,
     target: (inner, _, servedBy) => new ResponseIdTarget(inner, team, { holder, servedBy }),
   };
 }
@@ -144,7 +153,7 @@ function refusedBy({ name, config }: ModelRoute, { body, peek, endpoint }: Messa
 }
 
 /** A request for the number of its input tokens. The answer is ready where no engine counts. */
-function admitCount(message: Message, model: ModelRoute): Admitted | ApiError | Answer {
+function admitCount(message: Message, model: ModelRoute, urgency: Urgency): Admitted | ApiError | Answer {
   const { body, peek, endpoint } = message;
   const estimate = (): string => estimatedCount(model, body);
   const counter = counterOf(model);
@@ -153,14 +162,14 @@ function admitCount(message: Message, model: ModelRoute): Admitted | ApiError | 
     case "estimate":
       return { status: 200, body: estimate() };
     case "engine":
-      return unlistedIn(peek, model) ?? { message, model, holder: undefined, isTranslated: false, target };
+      return unlistedIn(peek, model) ?? { message, model, holder: undefined, isTranslated: false, urgency, target };
     case "tokenizer": {
       const chat = tokenizeBody(body);
       if ("problem" in chat) return { kind: "badRequest", field: chat.field, message: chat.problem };
       const chatPeek = peekRequest(chat, "chat");
       if ("problem" in chatPeek) return { kind: "badRequest", field: chatPeek.field, message: chatPeek.problem };
       const sent = { ...message, body: chat, peek: chatPeek, path: counter.path };
-      return { message: sent, model, holder: undefined, isTranslated: true, target };
+      return { message: sent, model, holder: undefined, isTranslated: true, urgency, target };
     }
   }
 }

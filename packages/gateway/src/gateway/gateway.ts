@@ -263,7 +263,7 @@ export class Gateway implements ClientPort, Runtime {
       this.#answerError(connection, head, { kind: "badRequest", message: problem, field }, refused);
       return;
     }
-    this.#exchange(connection, head, { body, caller, endpoint, peek, path: endpoint.path + query });
+    this.#exchange(connection, head, { body, caller, endpoint, peek, path: endpoint.path + query, own: head.own });
   }
 
   #infer(
@@ -272,7 +272,7 @@ export class Gateway implements ClientPort, Runtime {
   ): void {
     const { head, body, caller, path, model } = message;
     const endpoint: Endpoint = { operation: "infer", dialect: "kserve", path, isGenerating: false };
-    this.#exchange(connection, head, { body, caller, endpoint, peek: { ...noPeek, model }, path });
+    this.#exchange(connection, head, { body, caller, endpoint, peek: { ...noPeek, model }, path, own: head.own });
   }
 
   #exchange(connection: ClientConnection, head: RequestHead, message: Message): void {
@@ -310,7 +310,7 @@ export class Gateway implements ClientPort, Runtime {
   }
 
   #exchangeOf(admitted: Admitted, head: RequestHead, inner: ResponseTarget): Exchange {
-    const { message, model, holder, isTranslated } = admitted;
+    const { message, model, holder, isTranslated, urgency } = admitted;
     const id = this.#newId();
     this.retries.requestStarted();
     const parent = validTraceparent(head.traceparent);
@@ -319,9 +319,9 @@ export class Gateway implements ClientPort, Runtime {
     const tracestate = parent === "" ? "" : head.tracestate;
     const { method } = head;
     const bodyBytes = message.body.length;
-    const trace = { traceparent, tracestate };
     const isBatch = head === aloneHead;
-    const request: ExchangeRequest = { ...message, ...trace, id, head, method, model, holder, bodyBytes, isBatch };
+    const own = { id, head, method, model, holder, bodyBytes, isBatch, urgency, traceparent, tracestate };
+    const request: ExchangeRequest = { ...message, ...own };
     const target = admitted.target(inner, id, () => exchange.servedBy);
     const exchange: Exchange = new Exchange(this, request, target);
     exchange.translatedBytes = isTranslated ? bodyBytes : 0;
@@ -394,7 +394,7 @@ export class Gateway implements ClientPort, Runtime {
         ? { kind: "notFound", message: `There is nothing at POST ${path.slice(0, 256)}.` }
         : "problem" in peek
           ? { kind: "badRequest", message: peek.problem, field: peek.field }
-          : this.#admit({ body, caller, endpoint, peek, path });
+          : this.#admit({ body, caller, endpoint, peek, path, own: undefined });
     if (!("target" in admitted)) {
       const answer = "kind" in admitted ? errorAnswer(path, admitted) : { ...admitted, retryAfterMs: undefined };
       return Promise.resolve({ ...answer, id: "", body: answer.body.toString() });

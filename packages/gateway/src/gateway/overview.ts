@@ -7,6 +7,7 @@ import type { GatewayConfig, TeamConfig } from "../config/schema.ts";
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import { notReady, type ServingState } from "../protocols/health.ts";
+import { priorities } from "../fairness/priority.ts";
 import { endpointFullName } from "../replicas/endpoint-name.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Replica } from "../replicas/replica.ts";
@@ -148,6 +149,10 @@ function shownPools(pools: readonly Pool[], { models }: GatewayConfig, nowMs: nu
         .slice(0, MODELS_MAX)
         .map(({ name }) => name),
       requests: pool.requestCount,
+      waiting:
+        pool.fair === undefined
+          ? null
+          : Object.fromEntries(priorities.map((each) => [each, pool.fair?.waitingAt(each) ?? 0])),
       replicaCount: replicas.length,
       readyCount: replicas.filter((replica) => replica.isAvailable(nowMs)).length,
       replicas: shown,

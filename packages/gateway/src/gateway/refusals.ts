@@ -84,5 +84,6 @@ function summaryOf({ id, atMs, caller, operation, model }: RefusedRequest, refus
     reserved: [],
     refusal,
     isStream: false,
+    urgency: undefined,
   };
 }

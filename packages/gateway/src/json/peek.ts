@@ -40,6 +40,8 @@ export interface RequestPeek {
   /** Whether a broken stream can be continued: not with tools, structured output, penalties, several choices or log probabilities. */
   readonly isResumable: boolean;
   readonly session: string;
+  /** `service_tier`: "" if the client states none. */
+  readonly serviceTier: string;
   /** Id of the stored response that a request of the Responses API continues, and its place. */
   readonly previousResponseId: string;
   readonly previousResponse: FieldSpan | undefined;
@@ -67,6 +69,7 @@ export const noPeek: RequestPeek = {
   prompt: undefined,
   isResumable: false,
   session: "",
+  serviceTier: "",
   previousResponseId: "",
   previousResponse: undefined,
   unlisted: [],
@@ -234,6 +237,9 @@ class Peek {
         break;
       case "prompt_cache_key":
         this.#draft.session = textOf(bytes, start, end)?.slice(0, 256) ?? "";
+        break;
+      case "service_tier":
+        this.#draft.serviceTier = textOf(bytes, start, end)?.slice(0, 32) ?? "";
         break;
       default:
         break;

@@ -17,7 +17,8 @@ export type ErrorKind =
   | "internal"
   | "upstreamFailed"
   | "overloaded"
-  | "upstreamTimeout";
+  | "upstreamTimeout"
+  | "deadlineExceeded";
 
 export interface ApiError {
   readonly kind: ErrorKind;
@@ -76,6 +77,7 @@ const shapes: Readonly<Record<ErrorKind, KindShape>> = {
   upstreamFailed: { status: 502, type: "server_error", code: "upstream_error", anthropic: "api_error" },
   overloaded: { status: 503, type: "server_error", code: "overloaded", anthropic: "overloaded_error" },
   upstreamTimeout: { status: 504, type: "server_error", code: "upstream_timeout", anthropic: "api_error" },
+  deadlineExceeded: { status: 504, type: "server_error", code: "deadline_exceeded", anthropic: "timeout_error" },
 };
 
 export function statusOf(error: ApiError): number {

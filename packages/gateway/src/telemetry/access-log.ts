@@ -60,7 +60,8 @@ export class AccessLog {
       this.droppedCount++;
       return;
     }
-    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream, decision, attempts, refusal } = summary;
+    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream, decision, attempts, refusal, urgency } =
+      summary;
     const line = {
       at: new Date(startedAtMs).toISOString(),
       id: record.id,
@@ -78,6 +79,8 @@ export class AccessLog {
       operation: record.operation,
       method: refusal === undefined ? undefined : request.method,
       path: refusal === undefined ? undefined : request.path,
+      priority: urgency?.priority,
+      deadlineMs: urgency?.deadlineMs,
       isStream,
       outcome: record.outcome,
       status: record.status,

@@ -78,16 +78,18 @@ class Ring {
 
 /** Times are in ms since the start of the request. */
 export function explanationOf(summary: ExchangeSummary): object {
-  const { record, startedAtMs, firstByteAtMs, endedAtMs, isStream, refusal, attempts, reserved } = summary;
+  const { record, startedAtMs, firstByteAtMs, endedAtMs, isStream, refusal, attempts, reserved, urgency } = summary;
   const since = (atMs: number): number | undefined =>
     atMs === 0 ? undefined : Math.round((atMs - startedAtMs) * 100) / 100;
   return {
     source: "memory",
     at: new Date(startedAtMs).toISOString(),
     isStream,
+    priority: urgency?.priority,
+    deadlineMs: urgency?.deadlineMs,
     durationMs: since(endedAtMs),
     firstByteMs: since(firstByteAtMs),
-    /** Wait for limits and for a waking pool. */
+    /** Wait for limits, for its turn, and for a waking pool. */
     waitedMs: since(attempts[0]?.startedAtMs ?? endedAtMs),
     refusal: refusal === undefined ? undefined : { kind: refusal.kind, message: refusal.message },
     reserved: reserved.map(({ definition: { kind, limit }, amount }) => ({ kind, limit, amount })),

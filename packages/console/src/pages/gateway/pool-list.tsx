@@ -17,6 +17,7 @@ export function PoolList({ pools }: { readonly pools: readonly GatewayPool[] }):
               {grouped(pool.readyCount)} of {plural(pool.replicaCount, "replica")} ready
             </span>
             <span className="text-ink-2">{plural(pool.requests, "request")} in progress</span>
+            {pool.waiting === null ? null : <span className="text-ink-2">{waitingText(pool.waiting)}</span>}
           </p>
           {pool.replicas.length === 0 ? null : <ReplicaTable pool={pool.name} replicas={pool.replicas} />}
           {pool.replicaCount > pool.replicas.length && pool.replicas.length > 0 ? (
@@ -26,6 +27,17 @@ export function PoolList({ pools }: { readonly pools: readonly GatewayPool[] }):
       ))}
     </ul>
   );
+}
+
+/** "12 waiting (3 high, 9 normal)": priorities of which none waits are left out. */
+function waitingText({ low, normal, high }: NonNullable<GatewayPool["waiting"]>): string {
+  const counts: [number, string][] = [
+    [high, "high"],
+    [normal, "normal"],
+    [low, "low"],
+  ];
+  const present = counts.filter(([count]) => count > 0).map(([count, priority]) => `${grouped(count)} ${priority}`);
+  return `${grouped(low + normal + high)} waiting${present.length === 0 ? "" : ` (${present.join(", ")})`}`;
 }
 
 const columns = ["In progress", "Running", "Queued", "KV cache"];
