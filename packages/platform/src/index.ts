@@ -3,9 +3,10 @@
  * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
  * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
  * `held-directory.ts`: files below a directory in which others exchange names. `exposure.ts`: addresses without TLS. `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
- * `page-files.ts`: built web pages. `content-digest.ts`: the digest of a file or directory. `run-command.ts`: commands of operators and of other systems.
+ * `page-files.ts`: built web pages. `content-digest.ts`: the digest of a file or directory; `content-stamp.ts`: whether it was written. `run-command.ts`: commands of operators and of other systems.
  */
 export { comparePaths, contentDigest, contentFiles, digestOfFiles } from "./content-digest.ts";
+export { contentStamp } from "./content-stamp.ts";
 export { checkListening, isLoopback } from "./exposure.ts";
 export { HeldDirectory, holdParent, writePrivateFile } from "./held-directory.ts";
 export { issueText } from "./issue-text.ts";

@@ -6,7 +6,7 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptId, ReportedArtifact, Signal } from "@headroom/model";
-import { contentDigest, OperationalError } from "@headroom/platform";
+import { contentDigest, contentStamp, OperationalError } from "@headroom/platform";
 import { uploadedKey } from "@headroom/stores";
 import type { ExecutorInput } from "../executor.ts";
 import type { LaunchRecord } from "./attempt-records.ts";
@@ -43,6 +43,8 @@ export class CheckpointDrain {
   readonly #closing = new AbortController();
   /** Copies in progress, at most one for each attempt. */
   readonly #running = new Map<AttemptId, Promise<void>>();
+  /** First looks at reported bytes, at most one for each attempt. */
+  readonly #looking = new Map<AttemptId, Promise<void>>();
 
   constructor(setup: DrainSetup) {
     this.#setup = setup;
@@ -51,6 +53,7 @@ export class CheckpointDrain {
 
   /** Repeats the reports of complete copies, and continues with the others. */
   start(): void {
+    for (const note of this.#notes.all()) this.#look(note.attemptId);
     for (const note of this.#notes.all()) if (note.report !== undefined) this.#report(note, note.report);
     for (const note of this.#notes.all()) if (note.report === undefined) this.#run(note.attemptId);
   }
@@ -75,12 +78,22 @@ export class CheckpointDrain {
     if (fault !== null) return this.#report(note, { name: to.name, path: at, problem: fault });
     for (const older of this.#notes.of(attemptId)) if (mayBeLeftOut(older)) this.#notes.drop(older);
     this.#notes.save(note);
+    this.#look(attemptId);
     this.#run(attemptId);
   }
 
-  /** Whether the local bytes are those that the work reported during this boot of the machine. */
-  isSound(checkpoint: { readonly path: string }): boolean {
-    return this.#notes.all().some((note) => note.path === checkpoint.path && note.bootId === this.#setup.bootId);
+  /**
+   * Whether the local bytes are those that the work reported during this boot of the machine. A later attempt may have been killed
+   * while it wrote to the same path.
+   */
+  async isSound(checkpoint: { readonly path: string }): Promise<boolean> {
+    const isReport = (note: DrainNote): boolean =>
+      note.path === checkpoint.path && note.bootId === this.#setup.bootId && note.stamp !== null;
+    for (const { attemptId } of this.#notes.all().filter(isReport)) await this.#looking.get(attemptId);
+    const reports = this.#notes.all().filter(isReport);
+    if (reports.length === 0) return false;
+    const now = await this.#stampOf(checkpoint.path);
+    return reports.some(({ stamp }) => stamp === now);
   }
 
   forget(attemptId: AttemptId): void {
@@ -89,7 +102,37 @@ export class CheckpointDrain {
 
   async close(): Promise<void> {
     this.#closing.abort(new OperationalError("closing", "The control plane ends.", { retryable: true }));
-    await Promise.all(this.#running.values());
+    await Promise.all([...this.#looking.values(), ...this.#running.values()]);
+  }
+
+  /** Notes what the reported bytes are, before work writes to their paths again. */
+  #look(attemptId: AttemptId): void {
+    if (this.#looking.has(attemptId)) return;
+    const looking = this.#lookAtAll(attemptId)
+      .catch((error: unknown) => this.#setup.onProblem(`Checkpoints of ${attemptId}: ${messageOf(error)}`))
+      .finally(() => {
+        if (this.#looking.get(attemptId) === looking) this.#looking.delete(attemptId);
+      });
+    this.#looking.set(attemptId, looking);
+  }
+
+  async #lookAtAll(attemptId: AttemptId): Promise<void> {
+    for (;;) {
+      const next = this.#notes.of(attemptId).find(({ stamp }) => stamp === undefined);
+      if (next === undefined || this.#closing.signal.aborted) {
+        // At once, as for copies.
+        this.#looking.delete(attemptId);
+        return;
+      }
+      const stamp = await this.#stampOf(next.path);
+      const note = this.#notes.saved(next);
+      if (note !== null && !this.#closing.signal.aborted) this.#notes.save({ ...note, stamp });
+    }
+  }
+
+  /** `null`: the content cannot be read. */
+  #stampOf(at: string): Promise<string | null> {
+    return contentStamp(at, this.#closing.signal).catch(() => null);
   }
 
   #run(attemptId: AttemptId): void {
@@ -114,8 +157,11 @@ export class CheckpointDrain {
     }
   }
 
-  async #drain(note: DrainNote): Promise<void> {
+  async #drain({ attemptId, step }: DrainNote): Promise<void> {
     const untilMs = performance.now() + GIVE_UP_MS;
+    await this.#looking.get(attemptId);
+    const note = this.#notes.saved({ attemptId, step });
+    if (note === null || this.#closing.signal.aborted) return;
     let began = note;
     for (;;)
       try {
@@ -142,6 +188,7 @@ export class CheckpointDrain {
         `${at} is outside the working directory and the checkpoint directory.`,
       );
     const { digest, bytes } = await contentDigest(real, signal);
+    if (note.stamp === null || (await this.#stampOf(real)) !== note.stamp) throw changed(at);
     const content = `${digest.slice("sha256:".length)}.${step}.${attemptId}.${this.#notes.owner}`;
     const within = uploadedKey({ kind: "checkpoint", team: to.team, name: to.name }, content);
     if (note.within !== undefined && note.within !== within) await this.#remove(note);
@@ -197,6 +244,12 @@ function pathFault(at: string, checkpointDir: string): string | null {
     ? "it is the checkpoint directory itself. Write each checkpoint to a path of its own in it"
     : null;
 }
+
+const changed = (at: string): OperationalError =>
+  new OperationalError(
+    "changedContent",
+    `${at} was written again after it was reported, or could not be read then. Write each checkpoint to a path of its own.`,
+  );
 
 const mayPass = (error: unknown): boolean => error instanceof OperationalError && error.retryable;
 

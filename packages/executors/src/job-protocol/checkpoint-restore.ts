@@ -34,7 +34,7 @@ interface RestoreSetup {
   /** Where attempts have their directories. */
   readonly homes: Pick<AttemptPlaces, "homeDir" | "namedBelow">;
   /** Whether the bytes at a reported path are complete on this machine. */
-  readonly isSound: (checkpoint: { readonly path: string }) => boolean;
+  readonly isSound: (checkpoint: { readonly path: string }) => Promise<boolean>;
 }
 
 /** `null`: the work begins from its start. Throws a `StagingFailure` if the store does not give the copy. */
@@ -45,7 +45,7 @@ export async function restoreCheckpoint(
 ): Promise<ResumePoint | null> {
   const { reported, stored } = resume ?? {};
   const isHere = reported !== undefined && isWithin(checkpointDir, reported.path) && existsSync(reported.path);
-  if (isHere && isSound(reported)) return reported;
+  if (isHere && (await isSound(reported))) return reported;
   if (stored === undefined) return null;
   const target = path.join(checkpointDir, stored.path);
   if (stored.path === "" || !isWithin(checkpointDir, target) || target === checkpointDir)
@@ -62,6 +62,19 @@ export async function restoreCheckpoint(
     await place(from, { checkpointDir, root }, stored.path);
   }
   return { path: target, step: stored.step };
+}
+
+/**
+ * Whether the bytes at a path that an earlier process found for this launch are still there: the disk may have been lost since, or work
+ * that ended meanwhile may have written there.
+ */
+export async function isRestored(
+  { resume: { reported, stored } = {} }: LaunchGang,
+  at: string,
+  { checkpointDir, isSound }: Pick<RestoreSetup, "checkpointDir" | "isSound">,
+): Promise<boolean> {
+  if (reported?.path === at && (await isSound(reported))) return true;
+  return stored !== undefined && path.join(checkpointDir, stored.path) === at && hasDigest(at, stored);
 }
 
 /** Work that has resumed before, or was killed while it wrote the same step again, left bytes there. */

@@ -21,6 +21,8 @@ export interface DrainNote {
   readonly places: AttemptPlaces;
   /** Boot of the machine during which the work reported it: after a power cut its local bytes may be incomplete. */
   readonly bootId: string;
+  /** The bytes that were reported; `null`: they could not be read. Absent: nothing has looked at them yet. */
+  readonly stamp?: string | null;
   /** Key of the copy that was begun. Absent: none was. */
   readonly within?: string;
   /** The copy is complete. Absent: it is to be made. */
@@ -52,6 +54,11 @@ export class DrainNotes {
 
   all(): readonly DrainNote[] {
     return [...this.#notes.values()];
+  }
+
+  /** The note as it was saved last; `null`: it was dropped. */
+  saved(note: Pick<DrainNote, "attemptId" | "step">): DrainNote | null {
+    return this.#notes.get(nameOf(note)) ?? null;
   }
 
   has({ attemptId, step }: Pick<DrainNote, "attemptId" | "step">): boolean {

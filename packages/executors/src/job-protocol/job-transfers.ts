@@ -89,7 +89,7 @@ export class JobTransfers {
         `${resume.stored.version} is only brought to the checkpoint directory of the executor, or below its uploadsFrom. Leave out checkpoint.dir.`,
         "inputs",
       );
-    const isSound = (each: { readonly path: string }): boolean => this.#drain.isSound(each);
+    const isSound = (each: { readonly path: string }): Promise<boolean> => this.#drain.isSound(each);
     return restoreCheckpoint(effect, { checkpointDir, homes: this.#homes, isSound }, bring);
   }
 

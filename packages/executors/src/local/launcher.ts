@@ -21,7 +21,7 @@ import type { Isolation } from "../processes/isolation/isolation.ts";
 import { StagingFailure } from "../job-protocol/input-staging.ts";
 import type { InputStaging } from "../job-protocol/input-staging.ts";
 import type { CheckpointDrain } from "../job-protocol/checkpoint-drain.ts";
-import { restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
+import { isRestored, restoreCheckpoint } from "../job-protocol/checkpoint-restore.ts";
 import type { PreparedLaunch } from "../job-protocol/checkpoint-restore.ts";
 import { drainOf } from "../job-protocol/drain-record.ts";
 import { uploadOf } from "../job-protocol/upload-record.ts";
@@ -119,6 +119,7 @@ export class Launcher {
     if (mayStart && !this.#supervisors.holds(name)) {
       // Before the slot: other attempts start while inputs arrive.
       const staged = seen.kind === "absent" ? await this.#stage(effect, name) : null;
+      if (seen.kind === "unclaimed") await this.#checkResume(effect, seen.launch);
       const image = staged === null ? null : await this.#imageOf(effect);
       if (!(await slots.acquire(name))) return;
       if (staged !== null) await this.#recordLaunch(files, staged, image);
@@ -150,6 +151,16 @@ export class Launcher {
           ),
     );
     return { ...staged, resume };
+  }
+
+  /** The record of a launch that was interrupted names a checkpoint. Without it, the next attempt finds another one. */
+  async #checkResume(effect: LaunchGang, { environments }: LaunchRecord): Promise<void> {
+    const at = environments[0]?.["HEADROOM_RESUME_CHECKPOINT"];
+    const { drain, homeDir } = this.#setup;
+    if (at === undefined || drain === null) return;
+    const checkpointDir = checkpointDirOf(homeDir, effect);
+    if (await isRestored(effect, at, { checkpointDir, isSound: (checkpoint) => drain.isSound(checkpoint) })) return;
+    throw new StagingFailure(`The checkpoint ${at} was removed or changed before the attempt started.`, "inputs");
   }
 
   /** Throws a `RefusedGang` if the image is not here. */

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { LaunchGang } from "@headroom/model";
+import { StoreSet } from "@headroom/stores";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas } from "../conformance/conformance-world.ts";
 import { Observer } from "../conformance/observer.ts";
@@ -166,6 +167,25 @@ describe("a launch that was interrupted", () => {
     expect(await world.marks("marks")).toEqual(["started"]);
   });
 
+  it("before its supervisor came is lost if the checkpoint from which it was to resume is gone", async () => {
+    const stores = new StoreSet({ declarations: () => [], readSecret: () => "" });
+    await world.dispose();
+    world = await ConformanceWorld.create({
+      id: "local",
+      open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared", stores }),
+    });
+    const { executor, observer } = world.watched();
+    const checkpoint = path.join(world.homeDir, "checkpoints", "w1", "step-7");
+    const launch = world.launch(`echo started >> ${world.scratchDir}/marks`);
+    await interruptedBeforeClaim(launch, { HEADROOM_RESUME_CHECKPOINT: checkpoint, HEADROOM_RESUME_STEP: "7" });
+    executor.perform({ ...launch, resume: { reported: { step: 7, path: checkpoint } } });
+    expect(await observer.end(launch.attemptId)).toMatchObject({
+      kind: "attemptLost",
+      detail: expect.stringContaining("step-7 was removed or changed before the attempt started"),
+    });
+    expect(await world.marks("marks")).toEqual([]);
+  });
+
   it("before its supervisor came and is stopped never starts, even if the supervisor comes late", async () => {
     const { executor, observer } = world.watched();
     const launch = world.launch(`echo started >> ${world.scratchDir}/marks`);
@@ -203,7 +223,7 @@ describe("a launch that was interrupted", () => {
    * The state in which a control plane leaves an attempt if it is killed between the launch record and the supervisor's
    * start.
    */
-  async function interruptedBeforeClaim(launch: LaunchGang): Promise<void> {
+  async function interruptedBeforeClaim(launch: LaunchGang, more: Record<string, string> = {}): Promise<void> {
     const maker = await ConformanceWorld.create({
       id: "local",
       open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared" }),
@@ -216,7 +236,8 @@ describe("a launch that was interrupted", () => {
     await mkdir(files.workerDir(0), { recursive: true });
     await mkdir(files.jobDir, { recursive: true });
     const record = JSON.parse(JSON.stringify(made).replaceAll(maker.homeDir, world.homeDir)) as LaunchRecord;
-    files.write("launch.json", { ...record, run: launch.spec.run });
+    const environments = record.environments.map((each) => ({ ...each, ...more }));
+    files.write("launch.json", { ...record, environments, run: launch.spec.run });
     await maker.dispose();
   }
 });

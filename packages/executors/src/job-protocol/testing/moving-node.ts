@@ -62,7 +62,7 @@ export class MovingNode {
     const workingDir = path.join(this.#dir, "work", launch.attemptId);
     const checkpointDir = path.join(this.#dir, "checkpoints", launch.workloadId);
     for (const each of [workingDir, checkpointDir]) mkdirSync(each, { recursive: true });
-    const isSound = (checkpoint: { readonly path: string }): boolean => this.#drain.isSound(checkpoint);
+    const isSound = (checkpoint: { readonly path: string }): Promise<boolean> => this.#drain.isSound(checkpoint);
     const staged = await this.#staging.stage(launch, launch.attemptId, (bring) =>
       restoreCheckpoint(launch, { checkpointDir, homes: { homeDir: this.#dir }, isSound }, bring),
     );
