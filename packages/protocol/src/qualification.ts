@@ -47,6 +47,14 @@ export const qualificationReport = z
             verdict: z.enum(["pass", "fail", "warn", "skip", "unknown"]).nullable(),
             source: z.string(),
             detail: z.string().optional(),
+            text: z
+              .string()
+              .optional()
+              .meta({ description: "A fact instead of a figure, such as the layout of links." }),
+            differs: z
+              .enum(["fail", "warn"])
+              .optional()
+              .meta({ description: "The verdict where the fact differs from that of most peers. Absent: `fail`." }),
           }),
         ),
       })

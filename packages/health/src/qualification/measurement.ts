@@ -16,6 +16,10 @@ export interface Measurement {
   readonly source: "nccl-tests" | "superbench" | "dcgm" | "suite";
   /** The suite's message about a failure. */
   readonly detail?: string;
+  /** A fact instead of a figure, such as the layout of links. It passes if most nodes state the same. */
+  readonly text?: string;
+  /** The verdict where the fact differs. Absent: `fail`. */
+  readonly differs?: "fail" | "warn";
 }
 
 /** An object's own value; names such as `__proto__` in the input reach no prototype. */

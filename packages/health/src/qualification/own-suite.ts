@@ -2,6 +2,8 @@
  * Results of small suites: one JSON object with `complete: true`, so that a cut result is none.
  *
  *     { "suite": "quick", "complete": true, "results": [{ "test": "matmul", "value": 31, "unit": "GFLOP/s", "verdict": "pass" }] }
+ *
+ * A result with `text` instead of a figure is a fact: `{ "test": "nics", "text": "8 x 400 Gb/s", "differs": "fail" }`.
  */
 import { listOf, own, type Measurement, type Verdict } from "./measurement.ts";
 
@@ -33,13 +35,15 @@ export function readOwnSuite(value: unknown, node: string): readonly Measurement
   return measurements;
 }
 
-/** `null`: the result has no name, or a verdict that is not known. */
+/** `null`: the result has no name, or a verdict or a `differs` that is not known. */
 function measurementOf(result: unknown, node: string): Measurement | null {
   const [test, figure, unit] = [own(result, "test"), own(result, "value"), own(result, "unit")];
   const [stated, detail] = [own(result, "verdict") ?? null, own(result, "detail")];
   if (typeof test !== "string" || test === "") return null;
   const verdict = typeof stated === "string" ? verdicts.get(stated.toLowerCase()) : stated === null ? null : undefined;
   if (verdict === undefined) return null;
+  const [text, differs] = [own(result, "text"), own(result, "differs")];
+  if (differs !== undefined && differs !== "fail" && differs !== "warn") return null;
   return {
     node,
     test: test.slice(0, TEXT_MAX),
@@ -48,5 +52,7 @@ function measurementOf(result: unknown, node: string): Measurement | null {
     verdict,
     source: "suite",
     ...(typeof detail === "string" ? { detail: detail.slice(0, TEXT_MAX) } : {}),
+    ...(typeof text === "string" ? { text: text.slice(0, TEXT_MAX) } : {}),
+    ...(typeof text === "string" && differs !== undefined ? { differs } : {}),
   };
 }

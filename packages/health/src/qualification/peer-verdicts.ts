@@ -17,25 +17,54 @@ export interface Qualified extends Measurement {
   readonly verdict: Verdict;
   /** The median of the nodes, if the verdict is a comparison: of several figures of a node, that of the same rank. */
   readonly peer_median?: number;
+  /** The fact that most nodes state, if the verdict is a comparison. */
+  readonly peer_text?: string;
 }
 
 export function withVerdicts(measurements: readonly Measurement[]): readonly Qualified[] {
   const groups = new Map<string, Figure[]>();
   for (const each of measurements) {
     if (!isFigure(each)) continue;
-    const key = JSON.stringify([each.source, each.test]);
+    const key = testKey(each);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [each]);
     else group.push(each);
   }
   const peers = new Map([...groups.values()].flatMap((group) => peersOf(group)));
+  const facts = majorities(measurements);
   return measurements.map((each) => {
-    const { verdict, value } = each;
+    const { verdict, value, text } = each;
     if (verdict !== null) return { ...each, verdict };
+    if (text !== undefined) return withFact(each, text, facts.get(testKey(each)));
     const own = peers.get(each);
     if (value === null || own === undefined) return { ...each, verdict: "unknown" as const };
     return { ...each, verdict: isWorse(each, value, own) ? "fail" : "pass", peer_median: own.median };
   });
+}
+
+const testKey = ({ source, test }: Measurement): string => JSON.stringify([source, test]);
+
+function withFact(each: Measurement, text: string, majority: string | undefined): Qualified {
+  if (majority === undefined) return { ...each, verdict: "unknown" };
+  return { ...each, verdict: text === majority ? "pass" : (each.differs ?? "fail"), peer_text: majority };
+}
+
+/** The fact of each test that more than half of its nodes state; a node counts with its newest. */
+function majorities(measurements: readonly Measurement[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, Map<string, string>>();
+  for (const each of measurements) {
+    if (each.text === undefined || each.verdict !== null) continue;
+    const key = testKey(each);
+    const own = texts.get(key);
+    if (own === undefined) texts.set(key, new Map([[each.node, each.text]]));
+    else own.set(each.node, each.text);
+  }
+  const found = [...texts].flatMap(([key, byNode]): [string, string][] => {
+    if (byNode.size < PEERS_MIN) return [];
+    const nodes = Map.groupBy(byNode.values(), (text) => text);
+    return [...nodes].flatMap(([text, { length }]) => (2 * length > byNode.size ? [[key, text]] : []));
+  });
+  return new Map(found);
 }
 
 interface Figure extends Measurement {

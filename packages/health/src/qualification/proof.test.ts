@@ -78,19 +78,80 @@ describe("proofOf", () => {
       true,
       true,
     ]);
-    expect(proof(2).detail).toBe("busbw: 225 GB/s, its peers 450");
-    expect(proof(2, 7, 0).detail).toBe("busbw: 225 GB/s, its peers 450");
+    expect(proof(2).detail).toBe("busbw: 225 GB/s, its peers 450 (measured difference -50%)");
+    expect(proof(2, 7, 0).detail).toBe("busbw: 225 GB/s, its peers 450 (measured difference -50%)");
     expect(proof(2, 7, 0).measurements).toHaveLength(8);
   });
 
   it("compares figures with the peers, and states the difference", () => {
     expect(of(suite([{ test: "busbw", value: 449, unit: "GB/s" }])).isPassed).toBe(true);
-    expect(of(suite([{ test: "busbw", value: 405, unit: "GB/s" }])).detail).toBe("busbw: 405 GB/s, its peers 450");
+    expect(of(suite([{ test: "busbw", value: 405, unit: "GB/s" }])).detail).toBe(
+      "busbw: 405 GB/s, its peers 450 (measured difference -10%)",
+    );
     expect(
       proofOf({ node: "n1", texts: [suite([{ test: "busbw", value: 405 }])], required: [], peers: [] }).isPassed,
     ).toBe(true);
     expect(of(suite([{ test: "disk", value: 1, verdict: "fail", detail: "read back other data" }])).detail).toBe(
       "disk: 1 (read back other data)",
     );
+  });
+
+  it("fails a node of which one run, or every run, lacks an accelerator that its peers have", () => {
+    const run = (count: number): string =>
+      suite(Array.from({ length: count }, (_, at) => ({ test: "gpu", value: 100 + at / 10, unit: "GB/s" })));
+    const known = [0, 1, 2, 3].flatMap((peer) =>
+      Array.from({ length: 8 }, (_, at) => ({ ...figure(`p${peer}`, 100 + at / 10), test: "gpu" })),
+    );
+    const texts = (...counts: readonly number[]) =>
+      proofOf({ node: "n1", texts: counts.map(run), required: ["gpu"], peers: known });
+    expect(texts(8, 8, 8).isPassed).toBe(true);
+    expect(texts(8, 7, 8).detail).toBe("gpu: 7 figures in one run and 8 in another");
+    expect(texts(7, 7, 7).detail).toBe("gpu: 7 figures, its peers 8");
+    const skipping = [
+      run(8),
+      suite([
+        { test: "gpu", value: null, verdict: "skip" },
+        { test: "a", verdict: "pass" },
+      ]),
+    ];
+    expect(proofOf({ node: "n1", texts: skipping, required: [], peers: known }).isPassed).toBe(true);
+  });
+
+  it("compares facts with those of most peers: a layout fails, and a version warns", () => {
+    const fact = (node: string, test: string, text: string) => ({
+      node,
+      test,
+      value: null,
+      unit: null,
+      verdict: null,
+      source: "suite" as const,
+      text,
+    });
+    const known = [0, 1, 2].flatMap((at) => [fact(`p${at}`, "nics", "8 x 400 Gb/s"), fact(`p${at}`, "kernel", "6.1")]);
+    const proof = (nics: string, kernel: string, others = known) =>
+      proofOf({
+        node: "n1",
+        texts: [
+          suite([
+            { test: "nics", text: nics },
+            { test: "kernel", text: kernel, differs: "warn" },
+          ]),
+        ],
+        required: [],
+        peers: others,
+      });
+    expect(proof("8 x 400 Gb/s", "6.1")).toMatchObject({ isPassed: true, detail: "2 of 2 tests passed" });
+    expect(proof("7 x 400 Gb/s", "6.1").detail).toBe("nics: measured difference: 7 x 400 Gb/s, its peers 8 x 400 Gb/s");
+    expect(proof("8 x 400 Gb/s", "6.6")).toMatchObject({
+      isPassed: true,
+      detail: "1 of 2 tests passed; kernel: measured difference: 6.6, its peers 6.1",
+    });
+    // The first nodes of a pool prove what the next ones are compared with; nodes that do not agree prove nothing about a further one.
+    expect(proof("7 x 400 Gb/s", "6.1", []).isPassed).toBe(true);
+    expect(
+      proof("7 x 400 Gb/s", "6.1", [...known, ...[3, 4, 5].map((at) => fact(`p${at}`, "nics", "x"))]).isPassed,
+    ).toBe(true);
+    const strange = suite([{ test: "nics", text: "x", differs: "ignore" }]);
+    expect(proofOf({ node: "n1", texts: [strange], required: [], peers: known }).detail).toContain("not complete");
   });
 });

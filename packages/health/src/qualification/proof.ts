@@ -22,6 +22,8 @@ export interface SuiteResult {
 }
 
 const NAMED_MAX = 3;
+/** Peers from which on their number of figures says something. */
+const MISSING_PEERS_MIN = 3;
 /** More are neither kept nor compared. */
 const MEASUREMENTS_MAX = 2_000;
 
@@ -35,15 +37,54 @@ export function proofOf({ node, texts, required, peers }: SuiteResult): Proof {
   const missing = required.filter((test) => !known.has(test));
   if (missing.length > 0) return nothing(`the result lacks ${named(missing)}`);
   const rows = withVerdicts([...peers, ...measurements]).filter((row) => row.node === node);
+  const absent = missingFigures(
+    runs.map((run) => run.measurements),
+    peers,
+  );
   const failed = rows.filter(({ verdict }) => verdict === "fail");
-  if (failed.length > 0) return nothing(named(failed.map(failureText)));
-  // A figure without enough peers is the first of its kind: the next nodes are compared with it.
-  const proving = rows.filter(({ verdict, value }) => verdict === "pass" || (verdict === "unknown" && value !== null));
+  if (failed.length + absent.length > 0) return nothing(named([...absent, ...failed.map(differenceText)]));
+  // A figure or a fact without enough peers is the first of its kind: the next nodes are compared with it.
+  const proving = rows.filter(
+    ({ verdict, value, text }) =>
+      verdict === "pass" || (verdict === "unknown" && (value !== null || text !== undefined)),
+  );
   const proven = new Set(proving.map(({ test }) => test));
   const open = required.filter((test) => !proven.has(test));
   if (open.length > 0) return nothing(`the suite did not pass ${named(open)}`);
   if (proving.length === 0) return nothing("no test of the suite passed");
-  return { isPassed: true, detail: `${proving.length} of ${rows.length} tests passed`, measurements };
+  const warned = rows.filter(({ verdict, peer_text }) => verdict === "warn" && peer_text !== undefined);
+  const warning = warned.length === 0 ? "" : `; ${named(warned.map(differenceText))}`;
+  return { isPassed: true, detail: `${proving.length} of ${rows.length} tests passed${warning}`, measurements };
+}
+
+/** Figures of one test: one for each accelerator, or for each link. */
+function figureCounts(measurements: readonly Measurement[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { source, test, value } of measurements) {
+    const key = JSON.stringify([source, test]);
+    if (value !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Tests with fewer figures in one run than in another, or than most peers have: an accelerator was missing. */
+function missingFigures(runs: readonly (readonly Measurement[])[], peers: readonly Measurement[]): readonly string[] {
+  const ofRuns = runs.map(figureCounts);
+  const ofPeers = [...Map.groupBy(peers, ({ node }) => node).values()].map(figureCounts);
+  const tests = new Set([...ofRuns, ...ofPeers].flatMap((counts) => [...counts.keys()]));
+  const skipped = new Set(
+    runs.flatMap((run) => run.flatMap(({ test, verdict }) => (verdict === "skip" ? [test] : []))),
+  );
+  return [...tests].flatMap((key) => {
+    const counts = ofRuns.map((each) => each.get(key) ?? 0);
+    const [least, most] = [Math.min(...counts), Math.max(...counts)];
+    const [, test = ""] = JSON.parse(key) as readonly string[];
+    if (skipped.has(test)) return [];
+    if (least < most) return [`${test}: ${least} figures in one run and ${most} in another`];
+    const peerCounts = ofPeers.flatMap((each) => each.get(key) ?? []);
+    const usual = peerCounts.length < MISSING_PEERS_MIN ? 0 : medianOf(peerCounts);
+    return least > 0 && least < usual ? [`${test}: ${least} figures, its peers ${usual}`] : [];
+  });
 }
 
 interface SuiteRun {
@@ -83,8 +124,14 @@ function withMedians(runs: readonly (readonly Measurement[])[]): readonly Measur
         else known.push(each);
       }
   }
+  const facts = new Set<string>();
   return [...rows.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];
+    if (first.text !== undefined && first.verdict === null) {
+      // Runs that state the same fact are one row. Another fact of a further run stays, and is compared too.
+      const fact = JSON.stringify([first.source, first.test, first.text]);
+      return facts.has(fact) ? [] : (facts.add(fact), [first]);
+    }
     if (others.length === 0) return [first];
     return [{ ...first, value: medianOf([first, ...others].flatMap(({ value }) => value ?? [])) }];
   });
@@ -95,16 +142,29 @@ const isCutText = (measurements: readonly Measurement[], text: string): boolean 
   measurements.some(({ source }) => source === "nccl-tests") &&
   !(/^#\s*Avg bus bandwidth\s*:\s*[\d.]+/m.test(text) && /^#\s*Out of bounds values\s*:\s*\d+/m.test(text));
 
-function failureText({
+function differenceText({
   test,
   value,
   unit,
+  text,
   peer_median: median,
+  peer_text: peerText,
   detail,
 }: ReturnType<typeof withVerdicts>[number]): string {
+  if (text !== undefined && peerText !== undefined)
+    return `${test}: measured difference: ${text || "none"}, its peers ${peerText || "none"}`;
   const figure = value === null ? "failed" : `${value}${unit === null ? "" : ` ${unit}`}`;
-  const beside = median === undefined ? "" : `, its peers ${Math.round(median * 1_000) / 1_000}`;
+  const beside =
+    median === undefined || value === null ? "" : `, its peers ${rounded(median)}${partText(value, median)}`;
   return `${test}: ${figure}${beside}${detail === undefined ? "" : ` (${detail})`}`;
+}
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+function partText(value: number, median: number): string {
+  if (median === 0) return "";
+  const part = Math.round((value / median - 1) * 1_000) / 10;
+  return ` (measured difference ${part > 0 ? "+" : ""}${part}%)`;
 }
 
 const named = (texts: readonly string[]): string =>

@@ -37,12 +37,42 @@ export function candidatesOf(engine: Engine, suites: ReturnType<typeof readSuite
       rule: pool.qualification ?? null,
       qualification,
       state: stateOf(engine, node),
-      name: NAME_LABELS.map((label) => node.labels?.[label]).find((name) => name !== undefined) ?? node.id,
+      name: nameOf(node),
       suite: suiteOf(suites, engine.state, pool, qualification.suite),
     });
   }
   return candidates;
 }
+
+const nameOf = ({ id, labels }: Node): string =>
+  NAME_LABELS.map((label) => labels?.[label]).find((name) => name !== undefined) ?? id;
+
+/**
+ * Names of up to two nodes with which the network of a node is measured: one of its own switch and one of another, both proven, in service
+ * and without work that the test would disturb. `proven`: the order of preference.
+ */
+export function idlePeers(engine: Engine, of: NodeId, proven: readonly string[]): readonly string[] {
+  const { nodes } = engine.state;
+  const fabric = JSON.stringify(nodes.get(of)?.fabric ?? []);
+  let [near, far]: [string | null, string | null] = [null, null];
+  for (const id of proven) {
+    const node = nodes.get(id as NodeId);
+    if (node === undefined || node.id === of || !isIdle(engine, node)) continue;
+    if (JSON.stringify(node.fabric) === fabric) near ??= nameOf(node);
+    else far ??= nameOf(node);
+    if (near !== null && far !== null) break;
+  }
+  return [near, far].filter((name) => name !== null);
+}
+
+const isIdle = (engine: Engine, node: Node): boolean =>
+  node.health === "up" &&
+  node.qualification === undefined &&
+  node.removal === undefined &&
+  node.suspended !== true &&
+  !node.draining &&
+  !isShared(node) &&
+  nodeUse(engine, node.id).attempts.length === 0;
 
 function stateOf(engine: Engine, node: Node): Candidate["state"] {
   const { health, draining, removal, pool } = node;

@@ -12,7 +12,7 @@ import type { NodeQualification, Pool, PoolName, QualificationRule } from "@head
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
-import { candidatesOf, type Candidate } from "./candidates.ts";
+import { candidatesOf, idlePeers, type Candidate } from "./candidates.ts";
 import { ResultFiles, type StoredResult } from "./result-files.ts";
 import {
   claimRun,
@@ -205,7 +205,7 @@ export class QualificationService {
       if (rule === null || state === "stop")
         await this.#report(candidate, "the node was drained, lost or is leaving", 0);
       else if (suite === null) await this.#report(candidate, "the suite is not declared", 0);
-      else this.#start(folder, candidate, { suite, limitMs: rule.limitMs });
+      else this.#start(folder, candidate, { suite, limitMs: rule.limitMs, peers: await this.#peersOf(candidate) });
       return;
     }
     const isAlive = runnerOf(folder) !== null;
@@ -248,12 +248,21 @@ export class QualificationService {
     return sinceMs !== undefined && performance.now() - sinceMs > afterMs;
   }
 
+  async #peersOf({ nodeId, pool, qualification }: Candidate): Promise<readonly string[]> {
+    const proven = this.#results.peers(pool, qualification.suite, nodeId).map(({ node }) => node);
+    const names = await this.#parts.driver.read((engine) => idlePeers(engine, nodeId, proven));
+    return names.filter((name) => NODE_NAME.test(name));
+  }
+
   #start(
     folder: string,
     { nodeId, name }: Pick<Candidate, "nodeId" | "name">,
-    { suite, limitMs }: { readonly suite: Suite; readonly limitMs: number },
+    { suite, limitMs, peers }: { readonly suite: Suite; readonly limitMs: number; readonly peers: readonly string[] },
   ): void {
-    const words = suite.command.map((word) => word.replaceAll("{node}", nodeId).replaceAll("{name}", name));
+    const values = { "{node}": nodeId, "{name}": name, "{peers}": peers.join(",") };
+    const words = suite.command.map((word) =>
+      word.replaceAll(/\{(?:node|name|peers)\}/g, (key) => values[key as keyof typeof values]),
+    );
     const passedOn = PASSED_ON.flatMap((each) =>
       process.env[each] === undefined ? [] : [[each, process.env[each]] as const],
     );

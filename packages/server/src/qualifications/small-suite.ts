@@ -1,20 +1,33 @@
 /**
- * The small suite for this machine, a program of its own: a matrix product, memory, and the disk of the temporary files.
- * Each test compares what it computed or read with what is right. All nodes of this machine share its hardware, so their
- * figures are stated and not compared.
+ * The small suite, a program of its own: a matrix product, memory, the disk of the temporary files, the network to proven nodes, the layout
+ * of links and versions of software. Each test compares what it computed or read with what is right. Arguments:
+ *
+ *     small-suite.ts NODE [PEER,PEER [WORDS…]]
+ *
+ * `WORDS` and the name of the peer begin a program on that peer (`ssh`, `srun --overlap -N1 -w`). Without them NODE and its peers are nodes
+ * of this machine, which share its hardware: their figures are stated and not compared.
  */
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { performance } from "node:perf_hooks";
+import { createInterface } from "node:readline";
+import { layoutFacts } from "./node-layout.ts";
+import { measurePair, type PairAddress, type PairFigures } from "./network-pair.ts";
 
 interface Result {
   readonly test: string;
   readonly value: number | null;
   readonly unit: string | null;
-  readonly verdict: "pass" | "fail";
+  /** Absent: the figure is compared with those of other nodes. */
+  readonly verdict?: "pass" | "fail" | "skip";
   readonly detail?: string;
 }
+
+const [, , , peerNames = "", ...peerWords] = process.argv;
+const isSharedMachine = peerWords.length === 0;
+const PEERS_MAX = 2;
 
 const SIZE = 256;
 const MEMORY_BYTES = 64 << 20;
@@ -98,8 +111,10 @@ const result = (
   test,
   value: Math.round(value * 100) / 100,
   unit,
-  ...(isRight ? { verdict: "pass" } : { verdict: "fail", detail: "the data read back differ from those written" }),
+  ...(isRight ? stated : { verdict: "fail", detail: "the data read back differ from those written" }),
 });
+
+const stated = isSharedMachine ? ({ verdict: "pass" } as const) : {};
 
 function tried(test: string, run: () => Result): Result {
   try {
@@ -110,11 +125,68 @@ function tried(test: string, run: () => Result): Result {
   }
 }
 
+/** Starts the other end on the peer, and measures. */
+async function measureWith(peer: string): Promise<PairFigures> {
+  const program = path.join(import.meta.dirname, "network-pair.ts");
+  const local = [process.execPath, program, "127.0.0.1"];
+  const [file = "", ...words] = isSharedMachine ? local : [...peerWords, peer, "node", program, "0.0.0.0"];
+  const child = spawn(file, words, { stdio: ["ignore", "pipe", "ignore"] });
+  const gone = new Promise<never>((_, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the program on ${peer} ended with ${String(code)}`)));
+  });
+  gone.catch(() => undefined);
+  const late = setTimeout(() => child.kill(), PAIR_MS);
+  try {
+    const lines = createInterface({ input: child.stdout });
+    const line = new Promise<string>((resolve) => void lines.once("line", resolve));
+    const { port, token } = JSON.parse(await Promise.race([line, gone])) as PairAddress;
+    return await measurePair({ host: isSharedMachine ? "127.0.0.1" : peer, port, token });
+  } finally {
+    clearTimeout(late);
+    child.kill();
+  }
+}
+
+/** A pair whose figures are low can have its cause at the peer: the node counts with its best pair. The link map reads all of them. */
+async function network(): Promise<readonly Result[]> {
+  const measured: PairFigures[] = [];
+  const rows: Result[] = [];
+  const problems: string[] = [];
+  for (const peer of peerNames.split(",").filter(Boolean).slice(0, PEERS_MAX))
+    try {
+      const figures = await measureWith(peer);
+      measured.push(figures);
+      const value = rounded(figures.gigabytesPerSecond);
+      rows.push({ test: `${THROUGHPUT}/${peer}`, value, unit: "GB/s", verdict: "pass" });
+    } catch (error) {
+      problems.push(`${peer}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  const skipped = { value: null, unit: null, verdict: "skip" } as const;
+  const detail = `not measured: ${problems.length === 0 ? "no proven node is idle" : problems.join("; ")}`;
+  if (measured.length === 0) return [THROUGHPUT, LATENCY].map((test) => ({ test, ...skipped, detail }));
+  const best = Math.max(...measured.map(({ gigabytesPerSecond }) => gigabytesPerSecond));
+  const least = Math.min(...measured.map(({ roundTripUs }) => roundTripUs));
+  return [
+    { test: THROUGHPUT, value: rounded(best), unit: "GB/s", ...stated },
+    { test: LATENCY, value: rounded(least), unit: "us", ...stated },
+    ...rows,
+  ];
+}
+
+const THROUGHPUT = "network-throughput";
+const LATENCY = "network-latency";
+const PAIR_MS = 25_000;
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
+
 const results = [
   tried("matmul", () => matmul("matmul", wallMs)),
   // The processor time does not count what other programs take of a shared machine.
   tried("matmul-cpu", () => matmul("matmul-cpu", processorMs)),
   tried("memory", memory),
   tried("disk", disk),
+  ...(await network()),
+  ...layoutFacts(),
 ];
 process.stdout.write(`${JSON.stringify({ suite: "quick", results, complete: true })}\n`);

@@ -19,7 +19,10 @@ const suite = z.strictObject({
   kind: z.literal("suite"),
   name: z.enum(QUALIFICATION_SUITES),
   pools: z.array(z.string().min(1)).min(1).max(1_000),
-  /** Words of the command that runs the suite on `{node}`, `{name}` at its cluster, and prints the result. No shell reads them. */
+  /**
+   * Words of the command that runs the suite on `{node}`, `{name}` at its cluster, and prints the result. `{peers}`: names of up to two
+   * proven nodes without work, joined by a comma. No shell reads the words.
+   */
   command: z
     .array(z.string().min(1))
     .min(1)
@@ -84,7 +87,7 @@ export function suiteOf(
   const kind = executors.get(pool.executor)?.kind ?? pool.executor;
   if (kind !== "local" || name !== "quick") return null;
   const program = fileURLToPath(new URL("small-suite.ts", import.meta.url));
-  return { command: [process.execPath, program, "{node}"], tests: SMALL_TESTS, env: {}, repeat: 1 };
+  return { command: [process.execPath, program, "{node}", "{peers}"], tests: SMALL_TESTS, env: {}, repeat: 1 };
 }
 
 /** The median of three runs has half of the noise of one, which few peers need. */
