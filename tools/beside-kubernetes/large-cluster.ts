@@ -265,7 +265,7 @@ async function measured(cluster: KubeCluster, root: string): Promise<object> {
 
 interface Round {
   readonly rate: number;
-  /** Of the client, before and after. */
+  /** Mean rate of the client, before and after. */
   readonly serverRate: number;
   readonly ratio: number;
   readonly cpuMs: number;

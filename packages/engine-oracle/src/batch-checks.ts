@@ -30,7 +30,15 @@ import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkTime } from "./time-checks.ts";
-import { brokenConstraints, canBring, canRunImage, canUpload, isAdmitted, takesKind } from "./constraint-checks.ts";
+import {
+  brokenConstraints,
+  canBring,
+  canRunImage,
+  canUpload,
+  givesSecrets,
+  isAdmitted,
+  takesKind,
+} from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
 /**
@@ -279,6 +287,7 @@ function checkConstraints(
     if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);
     if (!takesKind(state, node, spec)) broken.push(`${node.id} takes no work of the kind ${spec.kind}`);
     if (!canRunImage(state, node, spec)) broken.push(`${node.id} runs no container images`);
+    if (!givesSecrets(state, node, spec)) broken.push(`${node.id} gives workers no secrets`);
     if (!canBring(state, node, spec)) broken.push(`${node.id} gets no inputs from stores`);
     if (!canUpload(state, node, spec)) broken.push(`${node.id} uploads nothing`);
   }

@@ -13,6 +13,7 @@ export interface Constraints {
   readonly spread?: SpreadSpec;
   readonly data?: DataSpec;
   readonly image?: string;
+  readonly secrets?: WorkloadSpec["secrets"];
   readonly kind?: WorkloadKindName;
   readonly checkpointStore?: string;
   readonly produces?: WorkloadSpec["produces"];
@@ -27,12 +28,13 @@ export interface Share {
   readonly workers: number;
 }
 
-/** Whether a worker may be on the node, by its labels, the data rule, the kind of the work and the container image. */
+/** Whether a worker may be on the node, by its labels, the data rule, the kind of the work, its image and its secrets. */
 export const isSelected = (state: ReadonlyState, node: Node, constraints: Constraints): boolean =>
   hasLabels(node, constraints) &&
   isAdmitted(state, node, constraints) &&
   takesKind(state, node, constraints) &&
   canRunImage(state, node, constraints) &&
+  givesSecrets(state, node, constraints) &&
   canUpload(state, node, constraints) &&
   canBring(state, node, constraints);
 
@@ -63,6 +65,17 @@ export function canRunImage(
   const pool = pools.get(name);
   const executor = pool === undefined ? undefined : executors.get(pool.executor);
   return image === undefined || executor === undefined || executor.capabilities.images === true;
+}
+
+/** Whether the node's executor gives workers secrets. True for work without some, and under an executor that never registered. */
+export function givesSecrets(
+  { pools, executors }: ReadonlyState,
+  { pool: name }: Node,
+  { secrets }: Constraints,
+): boolean {
+  const pool = pools.get(name);
+  const executor = pool === undefined ? undefined : executors.get(pool.executor);
+  return secrets === undefined || executor === undefined || executor.capabilities.secrets === true;
 }
 
 /** Whether the node's executor uploads, and from where the work says, if the work names a store for what it makes. */

@@ -90,6 +90,8 @@ function isTrue(
       );
     case "image":
       return workload.spec.image === reason.image && reason.placeableWorkers < reason.workers;
+    case "secrets":
+      return workload.spec.secrets !== undefined && reason.placeableWorkers < reason.workers;
     case "transfers":
       return reason.placeableWorkers < reason.workers;
     case "teamLimit":

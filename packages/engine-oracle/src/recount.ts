@@ -37,6 +37,7 @@ export type GangRequest = Pick<
   | "spread"
   | "data"
   | "image"
+  | "secrets"
   | "kind"
   | "checkpointStore"
   | "produces"

@@ -110,6 +110,7 @@ export const event = z
           replaceWorkers: z.boolean(),
           logs: z.boolean(),
           images: z.boolean().optional(),
+          secrets: z.boolean().optional(),
           inputs: z.boolean().optional(),
           uploads: z.boolean().optional(),
           uploadsFrom: z.array(z.string()).optional(),

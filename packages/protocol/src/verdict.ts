@@ -187,6 +187,15 @@ export const blockedReason = z
       .meta({ description: "Capacity is free, but not in pools that run container images." }),
     z
       .object({
+        kind: z.literal("secrets"),
+        pools: z.array(z.string()).meta({ description: "Pools whose executor gives workers secrets of its cluster." }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({ description: "Capacity is free, but not in pools that give workers secrets." }),
+    z
+      .object({
         kind: z.literal("transfers"),
         direction: z.enum(["in", "out"]).meta({ description: "`in`: inputs in stores; `out`: uploads." }),
         pools: z.array(z.string()).meta({ description: "Pools whose executor makes these transfers." }),

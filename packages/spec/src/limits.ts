@@ -59,6 +59,7 @@ export const COMMAND_CHARS_MAX = 65_536;
 export const PATH_CHARS_MAX = 4_096;
 export const ENVIRONMENT_ENTRIES_MAX = 500;
 export const ENVIRONMENT_VALUE_CHARS_MAX = 32_768;
+export const SECRETS_MAX = 50;
 export const ACCELERATOR_TYPES_MAX = 16;
 export const FABRIC_LEVELS_MAX = 8;
 /**

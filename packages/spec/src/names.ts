@@ -115,6 +115,24 @@ export const imageName = z
     "must be the name of a container image, such as registry.example/team/name:tag",
   );
 
+/** A name of an object of Kubernetes (DNS subdomain, RFC 1123). */
+export const secretName = z
+  .string()
+  .max(253)
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/,
+    "must be the name of a Secret of Kubernetes: lower-case letters, digits, '-' and '.'",
+  );
+
+/** `SECRET/KEY`. */
+export const secretKey = z
+  .string()
+  .max(507)
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\/[-._a-zA-Z0-9]{1,253}$/,
+    "must be a Secret and its key, such as huggingface/token",
+  );
+
 export const absolutePath = z
   .string()
   .max(limits.PATH_CHARS_MAX)

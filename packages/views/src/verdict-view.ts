@@ -142,6 +142,7 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
   if (
     reason.kind === "dataRule" ||
     reason.kind === "image" ||
+    reason.kind === "secrets" ||
     reason.kind === "workloadKind" ||
     reason.kind === "transfers"
   )
@@ -279,7 +280,14 @@ const imageSentence = ({
     ? `Image: no pool runs container images, as ${image} needs.`
     : `Image: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that run container images (${pools.join(", ")}).`;
 
-type ConstraintReason = EngineReason & { readonly kind: "workloadKind" | "image" | "transfers" | "powerCap" };
+const secretsSentence = ({ pools, placeableWorkers, workers }: EngineReason & { readonly kind: "secrets" }): string =>
+  pools.length === 0
+    ? "Secrets: no pool gives workers secrets (`secrets` of a Kubernetes executor)."
+    : `Secrets: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that give workers secrets (${pools.join(", ")}).`;
+
+type ConstraintReason = EngineReason & {
+  readonly kind: "workloadKind" | "image" | "secrets" | "transfers" | "powerCap";
+};
 
 function constraintSentence(reason: ConstraintReason): string {
   switch (reason.kind) {
@@ -287,12 +295,22 @@ function constraintSentence(reason: ConstraintReason): string {
       return transfersSentence(reason);
     case "image":
       return imageSentence(reason);
+    case "secrets":
+      return secretsSentence(reason);
     case "powerCap":
       return powerCapSentence(reason);
     case "workloadKind":
       return workloadKindSentence(reason);
   }
 }
+
+const reservedTopologySentence = (
+  spec: Waiting["spec"],
+  { team, heldCount, ownedCount }: EngineReason & { readonly kind: "reservedTopology" },
+): string =>
+  team === null
+    ? `Reserved topology: work of its priority needs reserved cells, and no team above it owns any.`
+    : `Reserved topology: it needs ${needText(spec)} in the cells of team ${team}; ${grouped(heldCount)} of their ${grouped(ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, ownedCount)} are in use, and the rest does not fit.`;
 
 function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
   const { state } = engine;
@@ -315,15 +333,14 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return dataRuleSentence(reason);
     case "workloadKind":
     case "image":
+    case "secrets":
     case "transfers":
     case "powerCap":
       return constraintSentence(reason);
     case "teamLimit":
       return teamLimitSentence(reason);
     case "reservedTopology":
-      return reason.team === null
-        ? `Reserved topology: work of its priority needs reserved cells, and no team above it owns any.`
-        : `Reserved topology: it needs ${needText(spec)} in the cells of team ${reason.team}; ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are in use, and the rest does not fit.`;
+      return reservedTopologySentence(spec, reason);
     case "behindHead":
       return behindHeadSentence(state, reason);
     case "held":

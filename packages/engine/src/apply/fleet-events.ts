@@ -32,11 +32,11 @@ export const fleetEvents: Appliers<FleetEvent> = {
   executorRegistered(world, { executor }) {
     const { state, queue, capacity } = world;
     const before = state.executors.get(executor.id)?.capabilities;
-    const { images, inputs, uploads } = executor.capabilities;
+    const { images, secrets, inputs, uploads } = executor.capabilities;
     const isElsewhere = before?.uploadsFrom?.join("\n") !== executor.capabilities.uploadsFrom?.join("\n");
-    // Work in container images, or with transfers, that no node could hold may fit now, or no longer.
-    if (before?.images !== images || before?.inputs !== inputs || before?.uploads !== uploads || isElsewhere)
-      capacity.nodesChanged();
+    const isNew = before?.images !== images || before?.secrets !== secrets;
+    // Work in container images, with secrets or transfers, that no node could hold may fit now, or no longer.
+    if (isNew || before?.inputs !== inputs || before?.uploads !== uploads || isElsewhere) capacity.nodesChanged();
     state.executors.set(executor.id, executor);
     // The executor's running gangs may now be able to grow, or may no longer be able to.
     for (const attempt of state.attempts.values()) {

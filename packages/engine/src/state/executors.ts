@@ -22,10 +22,10 @@ export function executorOfNode({ nodes, pools }: ReadonlyState, id: NodeId): Exe
 export const canDo = ({ executors }: ReadonlyState, id: ExecutorId, ability: ExecutorAbility): boolean =>
   executors.get(id)?.capabilities[ability] ?? true;
 
-/** Whether an executor runs workers in container images. One that registered without saying so does not. */
-export const runsImages = ({ executors }: ReadonlyState, id: ExecutorId): boolean => {
+/** Whether an executor has an ability that earlier builds did not have. One that registered without saying so has not. */
+export const hasNewAbility = ({ executors }: ReadonlyState, id: ExecutorId, ability: "images" | "secrets"): boolean => {
   const known = executors.get(id);
-  return known === undefined || known.capabilities.images === true;
+  return known === undefined || known.capabilities[ability] === true;
 };
 
 /** Whether an executor brings inputs from stores. One that registered without saying so does, as earlier builds assumed. */

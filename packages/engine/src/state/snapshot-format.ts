@@ -13,6 +13,8 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Work that names secrets of its cluster.
+  { format: 34, isIn: ({ workloads }) => some(workloads, ({ spec }) => spec.secrets !== undefined) },
   // Endpoints whose accelerator types have an order of their own.
   {
     format: 33,

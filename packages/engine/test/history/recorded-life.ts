@@ -117,7 +117,8 @@ function changeInPlace(drive: Drive): void {
     submit("changes", { ...free, walltimeMs: 60_000, env: { A: "1", B: "2" } }),
     submit("changes later", { ...free, hold: true, notify: { to: ["ops"], on: ["end"] } }),
   );
-  drive.receive(submit("in an image", { ...free, image: "localhost/train:1" }));
+  const secrets = { env: { TOKEN: "hub/token" }, envFrom: ["metrics"], pull: ["registry"] };
+  drive.receive(submit("in an image", { ...free, image: "localhost/train:1", secrets }));
   drive.receive(running(`${idOf("changes")}.1`));
   const change = (name: string, changes: WorkloadChanges): void => {
     drive.receive(command({ kind: "changeWorkload", workloadId: idOf(name), changes }));

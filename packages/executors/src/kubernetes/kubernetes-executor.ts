@@ -109,6 +109,7 @@ class KubernetesExecutor implements Executor {
       replaceWorkers: false,
       logs: true,
       images: true,
+      secrets: settings.secrets.length > 0,
       inputs: settings.readsStores || bringsInputs(settings),
       // Without stores, work that names one is refused when it is submitted.
       uploads: settings.leavesOutputs || (settings.uploadsOutputs && bringsInputs(settings)),

@@ -12,6 +12,15 @@ const nameRule = z
   )
   // The team a and the user b-c would have the names of the team a-b and the user c.
   .refine((rule) => !(rule.includes("{team}") && rule.includes("{user}")), "name {team} or {user}, not both");
+/** As a name rule, also of names with dots; `*`: any. */
+const secretRule = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?:\*|(?:[a-z0-9.-]|\{team\}|\{user\})+)$/,
+    "the name of a Secret, in which {team} or {user} may stand, or *",
+  )
+  .refine((rule) => !(rule.includes("{team}") && rule.includes("{user}")), "name {team} or {user}, not both");
 const labelName = z.string().regex(/^[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?$/, "the name of a label");
 const labels = z.record(labelName, z.string().max(63));
 
@@ -89,6 +98,10 @@ export const kubernetesSettings = z.strictObject({
     .max(20)
     .default([])
     .meta({ description: "Secrets with which images are pulled." }),
+  secrets: z.array(secretRule).max(100).default([]).meta({
+    description:
+      'Secrets that work may name in `secrets`, as in `["registry", "{team}-tokens"]`; `*`: any of its namespace, for namespaces that one team has. Default: none, and such work runs in other pools.',
+  }),
   nodeSelector: labels
     .default({})
     .meta({ description: "Labels that nodes must have to be used. Default: all nodes are used." }),

@@ -152,6 +152,13 @@ export type BlockedReason =
       readonly workers: number;
       readonly placeableWorkers: number;
     }
+  /** The workload names secrets of a cluster. `pools`: the pools whose executor gives them to workers. */
+  | {
+      readonly kind: "secrets";
+      readonly pools: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
   /**
    * The workload has inputs in stores (`in`), or asks for uploads (`out`). `pools`: the pools whose executor makes such transfers.
    */

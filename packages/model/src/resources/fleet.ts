@@ -29,6 +29,8 @@ export interface ExecutorCapabilities {
   readonly logs: boolean;
   /** Runs workers in a container image that the workload names. Absent: it does not, or an earlier build registered it. */
   readonly images?: boolean;
+  /** Gives workers secrets of its cluster that the workload names. Absent: it does not, or an earlier build registered it. */
+  readonly secrets?: boolean;
   /** Brings inputs from declared stores before workers start, or they read stores themselves. Absent: an earlier build registered it. */
   readonly inputs?: boolean;
   /** Uploads artifacts and checkpoints to stores, or leaves them by the choice of the operator. Absent: an earlier build registered it. */

@@ -147,6 +147,16 @@ export interface RetrySpec {
   readonly quickFailureMs?: number;
 }
 
+/** Secrets of a Kubernetes cluster by their names. Their values never reach the control plane. */
+export interface SecretReferences {
+  /** `SECRET/KEY` by the name of the variable that gets its value. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Secrets whose keys all become variables. */
+  readonly envFrom?: readonly string[];
+  /** Secrets with which the image is pulled. */
+  readonly pull?: readonly string[];
+}
+
 interface SpecCommon {
   readonly name: string;
   readonly team: TeamName;
@@ -157,6 +167,8 @@ interface SpecCommon {
   readonly env: Readonly<Record<string, string>>;
   /** Container image in which the workers run. Absent: they run with the programs of the node. */
   readonly image?: string;
+  /** Secrets of the cluster that the workers get. Absent: none. */
+  readonly secrets?: SecretReferences;
   readonly gang: GangSpec;
   /** Accelerator types in order of preference; empty: any. A gang never mixes types. */
   readonly acceleratorTypes: readonly string[];

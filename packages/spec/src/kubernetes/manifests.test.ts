@@ -142,11 +142,27 @@ const manifests: readonly (readonly [string, Fields, Fields])[] = [
     pod(
       {},
       {
-        env: [{ name: "T", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }],
-        envFrom: [{ configMapRef: { name: "c" } }],
+        env: [{ name: "T", valueFrom: { configMapKeyRef: { name: "s", key: "k" } } }],
+        envFrom: [{ configMapRef: { name: "c" } }, { prefix: "P_", secretRef: { name: "s" } }],
       },
     ),
     { name: "one" },
+  ],
+  [
+    "secrets by reference",
+    pod(
+      { imagePullSecrets: [{ name: "registry" }, { name: "registry" }] },
+      {
+        command: ["login", "$(TOKEN)"],
+        env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "hub.team", key: "token", optional: true } } }],
+        envFrom: [{ secretRef: { name: "metrics", optional: false } }],
+      },
+    ),
+    {
+      run: 'login "$TOKEN"',
+      env: {},
+      secrets: { env: { TOKEN: "hub.team/token" }, envFrom: ["metrics"], pull: ["registry"] },
+    },
   ],
   [
     "arguments",

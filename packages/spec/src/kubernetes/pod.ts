@@ -3,6 +3,7 @@ import { writeDuration } from "../notation/quantities.ts";
 import type { ManifestFields, FieldPath } from "./manifest-fields.ts";
 import { NO_COUNTERPART } from "./reasons.ts";
 import { readResources, type ContainerResources } from "./resources.ts";
+import { readSecretKey, readSecrets, type ManifestSecrets } from "./secrets.ts";
 import { commandLine, expandedValue } from "./shell-words.ts";
 
 export interface ManifestContext {
@@ -18,6 +19,7 @@ export interface Worker {
   readonly dir: string | undefined;
   readonly image: string | undefined;
   readonly env: Readonly<Record<string, string>>;
+  readonly secrets: ManifestSecrets;
   /** Variables that get the index of the pod. */
   readonly indexVariables: readonly string[];
   readonly resources: ContainerResources;
@@ -38,16 +40,19 @@ export function readPod(
   implied: readonly string[] = [],
 ): Worker {
   const container = mainContainer(fields, pod);
-  const { env, indexVariables } = readVariables(fields, container, context);
+  const secrets = readSecrets(fields, pod, container);
+  const { env, indexVariables } = readVariables(fields, container, context, secrets);
+  const variables = [...Object.keys(env), ...Object.keys(secrets.env), ...indexVariables, ...implied];
   const selector: Record<string, string> = {};
   const accelerator = readSelectors(fields, pod, context, selector);
   if (fields.at([...pod, "hostNetwork"]) === true)
     fields.honour([...pod, "hostNetwork"], "workers share the network of the node");
   return {
-    command: readCommand(fields, container, new Set([...Object.keys(env), ...indexVariables, ...implied])),
+    command: readCommand(fields, container, new Set(variables)),
     dir: readDirectory(fields, container),
     image: readImage(fields, container),
     env,
+    secrets,
     indexVariables,
     resources: readResources(fields, container),
     accelerator,
@@ -134,6 +139,7 @@ function readVariables(
   fields: ManifestFields,
   container: FieldPath,
   { mayBeVariable }: ManifestContext,
+  secrets: ManifestSecrets,
 ): { readonly env: Readonly<Record<string, string>>; readonly indexVariables: readonly string[] } {
   const env: Record<string, string> = {};
   const indexVariables: string[] = [];
@@ -148,7 +154,8 @@ function readVariables(
     else if (indexReference.test(fields.text([...path, "valueFrom", "fieldRef", "fieldPath"]) ?? "")) {
       indexVariables.push(name);
       fields.honour(path, `${name}: the index of the worker`);
-    } else if (fields.has([...path, "valueFrom"]))
+    } else if (readSecretKey(fields, path, name, secrets)) continue;
+    else if (fields.has([...path, "valueFrom"]))
       fields.ignore(path, `takes a value of the cluster; give the value with --env ${name}=…`);
     else if (value !== undefined && typeof value !== "string")
       fields.refuse(path, "must be a text: put quotes around it");

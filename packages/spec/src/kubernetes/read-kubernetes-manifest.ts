@@ -6,6 +6,7 @@ import { nameOf } from "../slurm/honour.ts";
 import type { IgnoredDirective, SbatchReading } from "../slurm/read-script.ts";
 import { ManifestFields, type Manifest } from "./manifest-fields.ts";
 import type { ManifestContext } from "./pod.ts";
+import type { ManifestSecrets } from "./secrets.ts";
 import { NO_COUNTERPART, reasonsByField } from "./reasons.ts";
 import { kinds, type Work } from "./work.ts";
 
@@ -136,6 +137,11 @@ function readName(fields: ManifestFields): string {
 function notesOf({ worker, notes }: Work): readonly string[] {
   return [
     ...notes,
+    ...(secretsOf(worker.secrets) === undefined
+      ? []
+      : [
+          "Only Kubernetes executors that list the Secrets (`secrets` of their settings) run it; their values are not read here.",
+        ]),
     ...(worker.dir === undefined
       ? []
       : [`The directory ${worker.dir} must exist ${worker.image === undefined ? "on the nodes" : "in the image"}.`]),
@@ -152,6 +158,7 @@ function documentOf(work: Work, name: string): Readonly<Record<string, unknown>>
     run: runOf(work),
     dir: worker.dir,
     ...(worker.image === undefined ? {} : { image: worker.image }),
+    secrets: secretsOf(worker.secrets),
     gang: withoutUndefined({
       workers: isBatch || count === 1 ? undefined : count,
       accelerators,
@@ -168,6 +175,15 @@ function documentOf(work: Work, name: string): Readonly<Record<string, unknown>>
     tasksAtOnce: isBatch ? atOnce : undefined,
   };
   return withoutUndefined(document);
+}
+
+function secretsOf({ env, envFrom, pull }: ManifestSecrets): Readonly<Record<string, unknown>> | undefined {
+  const found = withoutUndefined({
+    env: Object.keys(env).length === 0 ? undefined : env,
+    envFrom: envFrom.length === 0 ? undefined : envFrom,
+    pull: pull.length === 0 ? undefined : pull,
+  });
+  return Object.keys(found).length === 0 ? undefined : found;
 }
 
 /** The command, after the variables that get the index of the pod. */

@@ -9,10 +9,8 @@ const placed = "Headroom places the workers itself";
 
 export const reasonsByField: Readonly<Record<string, string>> = {
   imagePullPolicy: noImage,
-  imagePullSecrets: noImage,
   initContainers: "init containers are not run; put their commands in front of the command",
   ephemeralContainers: "Kubernetes adds such containers later",
-  envFrom: "takes values of the cluster; give them with --env NAME=VALUE",
   ports: "ports are not mapped: workers share the network of the node",
   livenessProbe: noProbe,
   readinessProbe: noProbe,

@@ -21,6 +21,9 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
     ...(written.kind === "serve" && written.env?.["PORT"] !== undefined
       ? [{ path: ["env", "PORT"], message: "is set by Headroom for every replica and cannot be set here" }]
       : []),
+    ...Object.keys(written.secrets?.env ?? {})
+      .filter((name) => written.env?.[name] !== undefined)
+      .map((name) => ({ path: ["secrets", "env", name], message: "is in env too; state one of them" })),
     ...(written.kind === "serve" ? scaleProblems(written.scale, written.replicas) : []),
     ...(written.kind === "serve" ? overflowProblems(written.overflow) : []),
     ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),

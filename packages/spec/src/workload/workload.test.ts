@@ -273,6 +273,20 @@ describe("workloads", () => {
     expect(problemsIn(train(fields))).toEqual([expected]);
   });
 
+  it("reads the names of secrets, and not their values", () => {
+    const secrets = { env: { TOKEN: "hub/token" }, envFrom: ["metrics"], pull: ["registry.example"] };
+    expect(documentIn(train({ secrets }))).toMatchObject({ spec: { secrets } });
+    const broken = { env: { TOKEN: "hub/token", RANK: "hub/rank", KEY: "hub" }, envFrom: ["Metrics"] };
+    expect(problemsIn(train({ secrets: broken })).map((problem) => problem.split(":")[0])).toEqual([
+      "secrets.env.RANK",
+      "secrets.env.KEY",
+      "secrets.envFrom",
+    ]);
+    expect(problemsIn(train({ env: { TOKEN: "x" }, secrets }))).toEqual([
+      "secrets.env.TOKEN: is in env too; state one of them",
+    ]);
+  });
+
   it("takes no elastic tasks: each is a gang of its own", () => {
     const batch = { kind: "batch", name: "a", run: "true", tasks: 4 };
     expect(problemsIn({ ...batch, elastic: { min: 1, max: 2 } })).toEqual([

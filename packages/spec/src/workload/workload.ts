@@ -35,6 +35,7 @@ import { rollout } from "./rollout.ts";
 import { retries } from "./retries.ts";
 import { scale } from "./scale-targets.ts";
 import { endpointBudget } from "./endpoint-budget.ts";
+import { secrets } from "./secrets.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts";
 
@@ -143,6 +144,11 @@ const common = {
       otherwise: "none",
     },
   ),
+  secrets: optional(secrets, {
+    description:
+      "Secrets of the Kubernetes cluster in which the workload runs, by name. It runs in pools whose executor gives them to workers (`secrets` of its settings).",
+    otherwise: "none",
+  }),
   gang: nested(gang, { description: "Resources of one worker, and the number of workers that start together." }),
   accelerator: defaulted(acceleratorTypes, [], {
     wire: "acceleratorTypes",

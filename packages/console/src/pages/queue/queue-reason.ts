@@ -104,6 +104,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: reason.of === "power" ? "Power cap" : "Cooling cap", ...only(reason.domain) };
     case "image":
       return { word: "Image", ...only(reason.image) };
+    case "secrets":
+      return { word: "Secrets", ...only(reason.pools[0] ?? "no pool") };
     case "transfers":
       return { word: reason.direction === "in" ? "Inputs" : "Uploads", ...only(reason.pools[0] ?? "no pool") };
     case "teamLimit":

@@ -24,6 +24,7 @@ import { power } from "./power.ts";
 import { quota } from "./quota.ts";
 import { resources } from "./resources.ts";
 import { runTime } from "./run-time.ts";
+import { secrets } from "./secrets.ts";
 import { spread } from "./spread.ts";
 import { topologyPolicy } from "./topology-policy.ts";
 import { transfers } from "./transfers.ts";
@@ -35,6 +36,7 @@ export const filters: readonly Filter[] = [
   dataRule,
   workloadKind,
   image,
+  secrets,
   transfers,
   antiAffinity,
   acceleratorType,

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { attemptId, nodeId, poolName, teamName, workloadId } from "@headroom/model";
-import type { GangSpec, LaunchGang } from "@headroom/model";
+import type { LaunchGang } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { KubernetesFleetNode } from "../fleet/cluster-nodes.ts";
@@ -13,7 +13,7 @@ const identity = { base: baseName("i1", attemptId("w12.1")), installation: "i1" 
 
 function launchOf(
   workers: number,
-  more: { readonly gang?: GangSpec; readonly env?: Record<string, string> } = {},
+  more: Partial<Pick<LaunchGang["spec"], "gang" | "env" | "secrets">> = {},
 ): LaunchGang {
   const gang = { workers, accelerators: 2, coresMilli: 1_500, memoryMib: 2_048 };
   return {
@@ -96,6 +96,52 @@ describe("the submitter of an attempt", () => {
     [{ namespaces: { nlp: "nlp" } }, "bob", "the team vision/lab has no namespace"],
   ])("is refused if %j does not map it: %s", (settings, actor, reason) => {
     expect(() => placeOf(settings, actor)).toThrow(reason);
+  });
+});
+
+describe("secrets that work names", () => {
+  const secrets = { env: { TOKEN: "hub/a.b", RANK: "hub/rank" }, envFrom: ["metrics"], pull: ["registry"] };
+  const podOf = (settings: object): unknown => podDocuments(plan(launchOf(1, { secrets }), settings))[0]?.spec;
+
+  it("are references in the pod, below the variables of Headroom", () => {
+    const spec = podOf({
+      secrets: ["hub", "vision--lab", "metrics", "registry"],
+      imagePullSecrets: ["registry", "own"],
+    });
+    const reference = (key: string): object => ({ secretKeyRef: { name: "hub", key } });
+    expect(spec).toMatchObject({
+      imagePullSecrets: [{ name: "registry" }, { name: "own" }],
+      containers: [
+        {
+          env: [
+            { name: "TOKEN", valueFrom: reference("a.b") },
+            { name: "RANK", valueFrom: reference("rank") },
+            { name: "RANK", value: "0" },
+            { name: "PRICE" },
+          ],
+          envFrom: [{ secretRef: { name: "metrics" } }],
+        },
+      ],
+    });
+    expect(podOf({ secrets: ["*"] })).toMatchObject({
+      containers: [{ envFrom: [{ secretRef: { name: "metrics" } }] }],
+    });
+  });
+
+  it.each([[[]], [["hub", "metrics"]], [["hub", "registry", "metrics-{team}"]]])(
+    "are refused by the rules %j",
+    (rules) => {
+      expect(() => podOf({ secrets: rules })).toThrow(RefusedGang);
+    },
+  );
+
+  it("are those of the team of the work, by a rule", () => {
+    const launch = launchOf(1, { secrets: { envFrom: ["vision--lab-keys"] } });
+    expect(() => podDocuments(plan(launch, { secrets: ["{team}-keys"] }))).not.toThrow();
+    const other = { ...launch, spec: { ...launch.spec, team: teamName("vision") } };
+    expect(() => podDocuments(plan(other, { secrets: ["{team}-keys"] }))).toThrow(
+      "work of the team vision may not have the Secret vision--lab-keys",
+    );
   });
 });
 

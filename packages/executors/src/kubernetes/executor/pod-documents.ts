@@ -17,6 +17,7 @@ import {
   podName,
   SCHEDULER_NAME,
 } from "./pod-names.ts";
+import { podSecrets } from "./pod-secrets.ts";
 import { byRule, namespaceOf, serviceAccountOf } from "./submitter-names.ts";
 import { literal, WORKER_SCRIPT } from "./worker-command.ts";
 
@@ -131,6 +132,9 @@ function podSpec(plan: PodPlan, rank: number, image: string): object {
   const { tolerations, priorityClassName, runtimeClassName, securityContext } = settings;
   const { volumes, volumeMounts } = volumesOf(plan, rank);
   const { spec } = launch;
+  const secrets = podSecrets(launch, settings);
+  const pull = new Set([...settings.imagePullSecrets.map((name) => byRule(name, launch)), ...secrets.pull]);
+  const variables = Object.entries(plan.environments[rank] ?? {});
   return {
     schedulerName: SCHEDULER_NAME,
     restartPolicy: "Never",
@@ -146,7 +150,7 @@ function podSpec(plan: PodPlan, rank: number, image: string): object {
     ...(priorityClassName === undefined ? {} : { priorityClassName }),
     ...(runtimeClassName === undefined ? {} : { runtimeClassName }),
     ...(securityContext === undefined ? {} : { securityContext }),
-    imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name: byRule(name, launch) })),
+    imagePullSecrets: [...pull].map((name) => ({ name })),
     tolerations: [...ACCELERATOR_TOLERATIONS, ...NODE_TOLERATIONS, ...tolerations],
     volumes,
     containers: [
@@ -155,7 +159,9 @@ function podSpec(plan: PodPlan, rank: number, image: string): object {
         image,
         command: ["/bin/sh", "-c", literal(WORKER_SCRIPT), "headroom"],
         args: [plan.workingDir ?? "", spec.run].map(literal),
-        env: Object.entries(plan.environments[rank] ?? {}).map(([name, value]) => ({ name, value: literal(value) })),
+        // The last of two with one name counts: no Secret replaces a variable of Headroom.
+        env: [...secrets.env, ...variables.map(([name, value]) => ({ name, value: literal(value) }))],
+        ...(secrets.envFrom.length === 0 ? {} : { envFrom: secrets.envFrom }),
         resources: resourcesOf(plan, rank),
         volumeMounts,
       },

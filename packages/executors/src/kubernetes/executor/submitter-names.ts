@@ -41,15 +41,16 @@ export function serviceAccountOf(
   );
 }
 
-/** Whether the rights of work depend on its submitter: by the service account, or by the namespace, whose secrets and accounts it uses. */
+/** Whether the rights of work depend on its submitter: by the service account, the namespace, or its Secrets. */
 export const mapsSubmitters = ({
   namespace,
   namespaces = {},
   serviceAccount = "",
   serviceAccounts,
-}: Pick<KubernetesSettings, "namespace" | "namespaces" | "serviceAccount" | "serviceAccounts">): boolean =>
+  secrets,
+}: Pick<KubernetesSettings, "namespace" | "namespaces" | "serviceAccount" | "serviceAccounts" | "secrets">): boolean =>
   serviceAccounts !== undefined ||
-  [serviceAccount, namespace, ...Object.values(namespaces)].some((rule) => rule.includes("{user}"));
+  [serviceAccount, namespace, ...Object.values(namespaces), ...secrets].some((rule) => rule.includes("{user}"));
 
 /**
  * Throws a `RefusedGang` if the rule gives no name of Kubernetes. No two teams, or two submitters, have one name by a rule: what would have
