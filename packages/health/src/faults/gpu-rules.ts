@@ -85,6 +85,21 @@ const nvidiaDriver: readonly FaultRule[] = [
     critical("gpu-init-failed", "reboot-node", "the driver could not initialise the GPU"),
   ),
   rule(
+    "failed with error",
+    new RegExp(`nvidia ${pci}: probe (?:with driver nvidia|of .{0,40}) failed with error`),
+    critical("gpu-init-failed", "reboot-node", "the driver could not initialise the GPU"),
+  ),
+  rule(
+    "uvm encountered global fatal error",
+    /uvm encountered global fatal error/,
+    critical("gpu-driver", "reboot-node", "the memory manager of the driver failed"),
+  ),
+  rule(
+    "api mismatch",
+    /NVRM: API mismatch: (?:the|this) (?:client|kernel module)/,
+    critical("gpu-driver-mismatch", "reboot-node", "the driver in the kernel has another version than its libraries"),
+  ),
+  rule(
     "unable to determine the device handle",
     new RegExp(`Unable to determine the device handle for (?:GPU ?|gpu )?${pci}?`, "i"),
     critical("gpu-lost", "reboot-node", "nvidia-smi cannot reach the GPU"),
@@ -297,6 +312,16 @@ const amd: readonly FaultRule[] = [
       `amdgpu ${pci}.{0,80}(?:RAS )?(?:ERREVENT_ATHUB_INTERRUPT|[Uu]ncorrectable hardware error|[Ff]atal error)`,
     ),
     critical("amdgpu-ras-uncorrected", "reset-device", "a fatal hardware error"),
+  ),
+  rule(
+    "ras controller interrupt",
+    new RegExp(`amdgpu ${pci}.{0,80}RAS controller interrupt triggered by \\w+ error`),
+    critical("amdgpu-ras-uncorrected", "reset-device", "a fatal hardware error"),
+  ),
+  rule(
+    "ecc error",
+    new RegExp(`habanalabs ${pci}: (?:.{0,40} )?ECC error`),
+    critical("habana-ecc", "reset-device", "an ECC error of an accelerator"),
   ),
   rule(
     "erreevent",

@@ -78,6 +78,21 @@ const memory: readonly FaultRule[] = [
     critical("mce", "check-memory", "uncorrected hardware error"),
   ),
   rule(
+    "processor context corrupt",
+    /\[Hardware Error\]: Machine check: Processor context corrupt/,
+    critical("mce", "check-memory", "machine check"),
+  ),
+  rule(
+    "apei generic hardware error",
+    /\[Hardware Error\]: Hardware error from APEI Generic Hardware Error Source/,
+    warn("mce-logged", "check-memory", "the firmware reports a hardware error; the next lines say which"),
+  ),
+  rule(
+    "bert:",
+    /BERT: Error records from previous boot/,
+    warn("mce-logged", "check-memory", "hardware errors were logged before the last boot"),
+  ),
+  rule(
     "mce:",
     /mce: \[Hardware Error\]: Machine check events logged/,
     warn("mce-logged", "check-memory", "machine checks were logged"),
@@ -106,6 +121,24 @@ const memory: readonly FaultRule[] = [
     "temperature above threshold",
     /(?<device>CPU\d+): (?:Core|Package) temperature above threshold/i,
     warn("cpu-thermal", "check-cooling", "a processor is slowed down because of its temperature"),
+  ),
+];
+
+const power: readonly FaultRule[] = [
+  rule(
+    "critical temperature reached",
+    /thermal\b.{0,60}[Cc]ritical temperature reached/,
+    critical("host-thermal", "check-cooling", "the node shuts down because of its temperature"),
+  ),
+  rule(
+    "power supply failure",
+    /(?<device>Power Supply \d+)\b.{0,40}Power Supply Failure detected/,
+    critical("bmc-power", "check-power", "a power supply failed"),
+  ),
+  rule(
+    "lower critical going low",
+    /(?<device>\bFan ?\d+)\b.{0,20}Lower Critical going low/,
+    critical("bmc-fan", "check-cooling", "a fan failed"),
   ),
 ];
 
@@ -143,6 +176,11 @@ const tasks: readonly FaultRule[] = [
   rule(
     "rcu",
     /rcu\w*: .*(?:self-detected stall|detected stalls?) on (?:CPU|CPUs\/tasks)/,
+    critical("rcu-stall", "reboot-node", "a processor is stuck in the kernel"),
+  ),
+  rule(
+    "detected stalls on cpus",
+    /\brcu\w* detected stalls on CPUs\/tasks/,
     critical("rcu-stall", "reboot-node", "a processor is stuck in the kernel"),
   ),
   rule("kernel panic", /Kernel panic - not syncing/, critical("kernel-panic", "reboot-node", "the kernel stopped")),
@@ -211,6 +249,7 @@ export const controllerRules: readonly FaultRule[] = [
 export const hostRules: readonly FaultRule[] = [
   ...buses,
   ...memory,
+  ...power,
   ...networkRules,
   ...fileSystemRules,
   ...storageRules,

@@ -70,6 +70,26 @@ export const networkRules: readonly FaultRule[] = [
     critical("nic-health", "reset-device", "the firmware of the network adapter failed"),
   ),
   rule(
+    "print_health_info",
+    new RegExp(`mlx[45]_core ${pci}.*print_health_info:.{0,30} synd 0x0*[1-9a-f]`),
+    critical("nic-health", "reset-device", "the network adapter reports a fatal error"),
+  ),
+  rule(
+    "handling bad device",
+    new RegExp(`mlx[45]_core ${pci}.*health_care: handling bad device`),
+    critical("nic-health", "reset-device", "the network adapter stopped after an error"),
+  ),
+  rule(
+    " error",
+    /infiniband (?<device>mlx[45]_\d+): .{0,40}port \d+ error/,
+    critical("ib-port-error", "check-link", "an InfiniBand port failed"),
+  ),
+  rule(
+    "transmit timeout",
+    /(?<device>\bib\d+[\w.]*): transmit timeout: latency/,
+    warn("nic-timeout", "check-link", "a network adapter sends late"),
+  ),
+  rule(
     "temperature",
     new RegExp(`mlx[45]_core ${pci}.*(?:[Hh]igh temperature|temperature (?:on sensors|warning|exceed))`),
     warn("nic-temperature", "check-cooling", "the network adapter is too hot"),

@@ -85,6 +85,21 @@ export const storageRules: readonly FaultRule[] = [
     warn("smart-sectors", "replace-part", "the device has sectors that cannot be read"),
   ),
   rule(
+    "smart prefailure attribute",
+    /Device: (?<device>[^\s,]+).{0,40}SMART Prefailure Attribute: (?:5|10|184|196) \w+ changed/,
+    warn("smart-prefailure", "watch", "an attribute that predicts failures changed"),
+  ),
+  rule(
+    "reached critical limit",
+    /Device: (?<device>[^\s,]+).{0,40}Temperature \d+ Celsius reached critical limit/,
+    warn("storage-temperature", "check-cooling", "a device is too hot"),
+  ),
+  rule(
+    "aborting journal",
+    /Aborting journal on device (?<device>[\w]+)/,
+    critical("fs-error", "check-storage", "a file system stopped its journal"),
+  ),
+  rule(
     "critical warning",
     /(?:Device: (?<device>[^\s,]+).*)?Critical Warning \(0x(?!00)[0-9a-f]+\)/i,
     critical("nvme-critical-warning", "replace-part", "an NVMe device reports a critical warning"),
@@ -141,6 +156,11 @@ export const fileSystemRules: readonly FaultRule[] = [
     "nfs:",
     /nfs: server (?<device>\S+) not responding/,
     warn("nfs-timeout", "check-storage", "an NFS server does not answer"),
+  ),
+  rule(
+    "lneterror",
+    /LNetError: .{0,200}(?:Timed out tx|Timed out RDMA|No route to)/,
+    warn("lustre-timeout", "check-storage", "messages of Lustre's network time out"),
   ),
   lustreRule("lustreerror", {
     tail: /LustreError: .{0,300}?(?:operation \w+ to node \S+ failed|rc = -\d+|evicted)/,
