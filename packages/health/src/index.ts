@@ -12,6 +12,7 @@ export type { NodeProfile } from "./drift/profile.ts";
 export { factDeviations, slowerPercent, waveSize, wavesOf, type FactDeviation, type WavePlan } from "./drift/waves.ts";
 export { bottleneckOf, type Bottleneck, type RunMeasurements } from "./peers/bottleneck.ts";
 export { isCounter, isOfEvents } from "./peers/counted-events.ts";
+export { BUSY_MILLI_MIN, isUnderLoad } from "./peers/under-load.ts";
 export { peerDeviations, type PeerDeviation, type PeerMeans } from "./peers/peer-deviations.ts";
 export { StragglerWatch, type RankStepTime, type Straggler, type Stragglers } from "./peers/straggler-watch.ts";
 export type { SlowNode } from "./peers/cusum-test.ts";
@@ -24,4 +25,5 @@ export { FINDING_KINDS, ground, shortReason, type Finding, type FindingKind } fr
 export { lemonFindings, nodeFindings } from "./remedies/node-findings.ts";
 export { spareFindings, type SparedPool } from "./remedies/spare-findings.ts";
 export { stragglerFindings, type ComparedGang } from "./remedies/straggler-findings.ts";
+export { PeerWatch } from "./remedies/peer-watch.ts";
 export { StallWatch, type WatchedAttempt } from "./remedies/stall-watch.ts";

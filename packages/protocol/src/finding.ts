@@ -14,6 +14,7 @@ export const findingKind = z
     "walltime",
     "drift",
     "straggler",
+    "deviation",
     "checkpoint",
     "power",
     "request",
@@ -21,7 +22,7 @@ export const findingKind = z
   .meta({
     id: "FindingKind",
     description:
-      "`fault`: critical faults of a node. `repeatedLoss`: a node that was lost again and again. `lemon`: a node whose faults and losses add up. `stall`: work without progress. `spares`: too few hot spares. `walltime`: far more time requested than similar work took. `drift`: nodes whose facts differ from a remediation document. `straggler`: ranks on one node slower than the others of their gang. `checkpoint`: an interval between checkpoints that does not suit the failures of the nodes. `power`: a domain draws more than its cap. `request`: far more memory, cores or accelerators requested than earlier runs used.",
+      "`fault`: critical faults of a node. `repeatedLoss`: a node that was lost again and again. `lemon`: a node whose faults and losses add up. `stall`: work without progress. `spares`: too few hot spares. `walltime`: far more time requested than similar work took. `drift`: nodes whose facts differ from a remediation document. `straggler`: ranks on one node slower than the others of their gang, or one part of their steps. `deviation`: readings of a node worse than those of its comparable set for over an hour. `checkpoint`: an interval between checkpoints that does not suit the failures of the nodes. `power`: a domain draws more than its cap. `request`: far more memory, cores or accelerators requested than earlier runs used.",
   });
 
 const finding = z

@@ -4,6 +4,7 @@
  */
 import { MAD_TO_SIGMA, medianOf } from "../statistics.ts";
 import { eventsPerHour } from "./counted-events.ts";
+import { BUSY_MILLI_MIN, isUnderLoad } from "./under-load.ts";
 
 /** Subjects of a set from which on a comparison says something. */
 const PEERS_MIN = 8;
@@ -21,9 +22,7 @@ const LEAST: readonly (readonly [RegExp, number])[] = [
   [/Violation$/, 3.6e10],
   [/Failure$/, 0.5],
 ];
-/** Values that depend on whether the accelerator works: they are compared among those that do. */
-const UNDER_LOAD = /^(?:temperatureC|memoryTemperatureC|powerMilliwatts|smClockMhz|memoryClockMhz)$/;
-const BUSY_MILLI_MIN = 500;
+const POWER = "powerMilliwatts";
 
 /** Recent means of the values of a node or an accelerator. */
 export interface PeerMeans {
@@ -40,6 +39,10 @@ export interface PeerDeviation {
   readonly median: number;
   /** Standard deviations above the median of the set; negative: below. */
   readonly deviations: number;
+  /** Subjects of the set with the metric. */
+  readonly peerCount: number;
+  /** Power of the subject over the median of its set, of a value that depends on load. `null`: it does not, or the power is not known. */
+  readonly powerPart: number | null;
 }
 
 /** The largest deviations first. Subjects of different kinds must be in different sets. */
@@ -56,10 +59,11 @@ export function peerDeviations(subjects: readonly PeerMeans[]): readonly PeerDev
 }
 
 function deviationsOf(set: string, metric: string, members: readonly PeerMeans[]): readonly PeerDeviation[] {
+  const ofLoad = isUnderLoad(metric);
   const rows = members.flatMap(({ subject, values }) => {
     const value = values.get(metric);
-    const isIdle = UNDER_LOAD.test(metric) && (values.get("busyMilli") ?? BUSY_MILLI_MIN) < BUSY_MILLI_MIN;
-    return value === undefined || isIdle ? [] : [{ subject, value }];
+    const isIdle = ofLoad && (values.get("busyMilli") ?? BUSY_MILLI_MIN) < BUSY_MILLI_MIN;
+    return value === undefined || isIdle ? [] : [{ subject, value, power: ofLoad ? values.get(POWER) : undefined }];
   });
   if (rows.length < PEERS_MIN) return [];
   const median = medianOf(rows.map(({ value }) => value));
@@ -67,14 +71,17 @@ function deviationsOf(set: string, metric: string, members: readonly PeerMeans[]
   const mad = MAD_TO_SIGMA * medianOf(distances);
   const sigma = mad > 0 ? mad : (MEAN_TO_SIGMA * distances.reduce((sum, each) => sum + each, 0)) / rows.length;
   if (!(sigma > 0)) return [];
+  const medianPower = ofLoad ? medianOf(rows.flatMap(({ power }) => power ?? [])) : 0;
   const perHour = eventsPerHour(metric);
   const least = Math.max(PART_MIN * Math.abs(median), LEAST.find(([name]) => name.test(metric))?.[1] ?? 0);
-  return rows.flatMap(({ subject, value }) => {
+  return rows.flatMap(({ subject, value, power }) => {
     if (!(Math.abs(value - median) > least)) return [];
     const own = (value - median) / sigma;
     const chance = perHour === null ? own : poissonDeviations(value * perHour, median * perHour);
     const deviations = Math.round(10 * (Math.abs(chance) < Math.abs(own) ? chance : own)) / 10;
-    return Math.abs(deviations) >= DEVIATIONS_MIN ? [{ subject, set, metric, value, median, deviations }] : [];
+    if (Math.abs(deviations) < DEVIATIONS_MIN) return [];
+    const powerPart = power === undefined || !(medianPower > 0) ? null : power / medianPower;
+    return [{ subject, set, metric, value, median, deviations, peerCount: rows.length, powerPart }];
   });
 }
 

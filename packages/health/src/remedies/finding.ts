@@ -5,7 +5,7 @@ import type { ProposalGround, ProposedChange, TeamName } from "@headroom/model";
  * `fault`: a node reported critical faults. `repeatedLoss`: a node was lost again and again. `lemon`: faults and losses of a node add up. `stall`: a workload reports no
  * progress any more. `spares`: a pool loses more nodes at a time than it has hot spares. `walltime`: work requests far
  * more time than similar work took. `drift`: nodes differ from the facts that a remediation document states. `straggler`: ranks of a
- * gang on one node have been slower than the others for a while. `checkpoint`: work saves checkpoints far more, or less, often than
+ * gang on one node have been slower than the others for a while. `deviation`: readings of a node are worse than those of its comparable set for over an hour. `checkpoint`: work saves checkpoints far more, or less, often than
  * the failures of its nodes ask for. `power`: a domain draws more than its cap on power or cooling. `request`: work requests far more memory,
  * cores or accelerators than its earlier runs used.
  */
@@ -18,6 +18,7 @@ export const FINDING_KINDS = [
   "walltime",
   "drift",
   "straggler",
+  "deviation",
   "checkpoint",
   "power",
   "request",

@@ -26,6 +26,17 @@ describe("slow ranks", () => {
     ]);
   });
 
+  it("of a slow part of the step are a finding that names the node, the part and the factor", () => {
+    const rank = { rank: 3, nodeId: "n1", slowerPercent: 2, sinceMs: 0, part: { name: "input", slowerPercent: 21 } };
+    expect(stragglerFindings([gang([rank])])).toMatchObject([
+      {
+        reason: "ranks 3 of llm (w1) on n1 are slower than the others in part input, 1.21 times the median of it",
+        ground: [{ valueMilli: 2_000 }, { measure: "part input slower than the median", valueMilli: 21_000 }, {}, {}],
+      },
+    ]);
+    expect(stragglerFindings([gang([{ ...rank, part: { name: "input", slowerPercent: 8 } }])])).toEqual([]);
+  });
+
   it("are none if they were named for a moment alone, however long ago, or a little slow", () => {
     const slow = { rank: 1, nodeId: "n1", slowerPercent: 30, sinceMs: 0 };
     const ranks = [

@@ -5,7 +5,7 @@
 import type { TeamName } from "@headroom/model";
 import { ground, shortReason, type Finding } from "./finding.ts";
 
-/** Percent over the median from which on a suite pays. */
+/** Percent over the median, of the step or of a part of it, from which on a suite pays. */
 const SLOWER_MIN = 10;
 /** Time in ms for which comparisons named the rank: a pause of the node's other work is shorter. */
 const SLOW_FOR_MS = 600_000;
@@ -23,6 +23,8 @@ export interface ComparedGang {
     /** The node on which the times of the rank were compared. */
     readonly nodeId: string;
     readonly slowerPercent: number;
+    /** The slow part of the step. Absent: the ranks state no parts, or the whole step was named. */
+    readonly part?: { readonly name: string; readonly slowerPercent: number };
     readonly sinceMs: number;
   }[];
 }
@@ -31,11 +33,13 @@ export interface ComparedGang {
 export function stragglerFindings(gangs: readonly ComparedGang[]): readonly Finding[] {
   const found = gangs.flatMap((gang) => {
     const slow = gang.ranks.filter(
-      ({ slowerPercent, sinceMs }) => slowerPercent >= SLOWER_MIN && gang.comparedAtMs - sinceMs >= SLOW_FOR_MS,
+      (rank) => slownessOf(rank) >= SLOWER_MIN && gang.comparedAtMs - rank.sinceMs >= SLOW_FOR_MS,
     );
-    return [...Map.groupBy(slow, ({ nodeId }) => nodeId)].map(([node, ranks]) => {
-      const slower = Math.max(...ranks.map(({ slowerPercent }) => slowerPercent));
-      return { slower, finding: findingOf(gang, node, { ranks, slower }) };
+    return [...Map.groupBy(slow, ({ nodeId }) => nodeId)].flatMap(([node, ranks]) => {
+      const [slowest] = ranks.toSorted((left, right) => slownessOf(right) - slownessOf(left));
+      return slowest === undefined
+        ? []
+        : [{ slower: slownessOf(slowest), finding: findingOf(gang, node, { ranks, slowest }) }];
     });
   });
   return found
@@ -44,11 +48,18 @@ export function stragglerFindings(gangs: readonly ComparedGang[]): readonly Find
     .map(({ finding }) => finding);
 }
 
+type SlowRank = ComparedGang["ranks"][number];
+
+/** A part counts by its own slowdown: a slow input of a tenth of the step adds a few percent to the whole. */
+const slownessOf = ({ slowerPercent, part }: SlowRank): number => Math.max(slowerPercent, part?.slowerPercent ?? 0);
+
 function findingOf(
   { workloadId, name, team, comparedRanks }: ComparedGang,
   node: string,
-  { ranks, slower }: { readonly ranks: ComparedGang["ranks"]; readonly slower: number },
+  { ranks, slowest }: { readonly ranks: readonly SlowRank[]; readonly slowest: SlowRank },
 ): Finding {
+  const { slowerPercent, part } = slowest;
+  const which = part === undefined ? "" : ` in part ${part.name}, ${factorText(part.slowerPercent)} the median of it`;
   const numbers = ranks.map(({ rank }) => rank).toSorted((left, right) => left - right);
   return {
     id: `straggler:${workloadId}:${node}`,
@@ -60,11 +71,17 @@ function findingOf(
       text: shortReason(`prove the node: headroom nodes qualify ${node}`),
     },
     team,
-    reason: shortReason(`ranks ${numbers.join(", ")} of ${name} (${workloadId}) on ${node} are slower than the others`),
+    reason: shortReason(
+      `ranks ${numbers.join(", ")} of ${name} (${workloadId}) on ${node} are slower than the others${which}`,
+    ),
     ground: [
-      ground("slower than the median", slower, "%"),
+      ground("slower than the median", slowerPercent, "%"),
+      ...(part === undefined ? [] : [ground(`part ${part.name} slower than the median`, part.slowerPercent, "%")]),
       ground("slow ranks of the node", ranks.length),
       ground("ranks compared", comparedRanks),
     ],
   };
 }
+
+/** Percent above the median as a factor: 20% is `1.2 times`. */
+const factorText = (percent: number): string => `${Math.round(100 + percent) / 100} times`;

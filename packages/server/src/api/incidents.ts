@@ -4,6 +4,7 @@ import type { IncidentFacts } from "@headroom/health";
 import { refuse } from "@headroom/protocol";
 import type { Incident } from "@headroom/protocol";
 import { findingsView, healthSummary, incidentList, incidentView } from "@headroom/views";
+import { peerSets } from "../telemetry/peer-sets.ts";
 import { readableTeams } from "../auth/team-tree.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call } from "./calls.ts";
@@ -60,19 +61,10 @@ function annotationOf(body: Call<"annotateIncident">["body"], nowMs: number): In
 export const fleetHealth = ({ driver, incidents, signalMemory, nowMs }: ControlPlane): Promise<Answer<"fleetHealth">> =>
   driver.read((engine) => healthSummary(engine, incidents.fold, nowMs(), [...signalMemory.unwatched]));
 
-/** The nodes of one pool with one type of accelerator are a comparable set. */
 export async function comparePeers({ driver, telemetry }: ControlPlane): Promise<Answer<"comparePeers">> {
-  const sets = await driver.read(
-    ({ state }) =>
-      new Map(
-        [...state.nodes.values()].map(({ id, pool }) => {
-          const type = state.pools.get(pool)?.acceleratorType ?? "";
-          return [String(id), type === "" ? String(pool) : `${pool}, ${type}`] as const;
-        }),
-      ),
-  );
+  const sets = await driver.read(({ state }) => peerSets(state));
   const { comparedCount, deviations, units } = await telemetry.comparePeers(sets);
-  const items = deviations.map(({ subject, set, metric, ...figures }) => {
+  const items = deviations.map(({ subject, set, metric, peerCount: _count, powerPart: _power, ...figures }) => {
     const [, nodeId = "", index] = /^[a-z]+:(.*?)(?:#(\d+))?$/.exec(subject) ?? [];
     const accelerator = index === undefined ? null : Number(index);
     return { nodeId, accelerator, set: set.replace(/^\S+ /, ""), metric, unit: units[metric] ?? "", ...figures };

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import { StallWatch, lemonFindings, nodeFindings, stragglerFindings } from "@headroom/health";
+import { PeerWatch, StallWatch, lemonFindings, nodeFindings, stragglerFindings } from "@headroom/health";
 import type { Finding, WatchedAttempt } from "@headroom/health";
 import { CONTROL_PLANE_ACTOR } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
@@ -16,6 +16,7 @@ import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
 import type { IncidentService } from "../incidents/incident-service.ts";
 import type { RemediationService } from "../remediations/remediation-service.ts";
+import { peerSets } from "../telemetry/peer-sets.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointFindings } from "./checkpoint-findings.ts";
 import { MeasuredRequests } from "./measured-requests.ts";
@@ -30,13 +31,15 @@ import type { EffectParts } from "./proposal-effect.ts";
 const LOOK_EVERY_MS = 1_000;
 /** Spares and walltimes change in hours, and their rules read the whole history. */
 const SLOW_LOOK_EVERY_MS = 600_000;
+/** Means of an hour change little in a minute. */
+const PEERS_EVERY_MS = 60_000;
 /** Attempts in one turn of the event loop: about a millisecond. */
 const WATCHED_A_TURN = 256;
 
 interface RemedyParts extends EffectParts {
   readonly driver: Pick<Driver, "read" | "command" | "status">;
   readonly incidents: Pick<IncidentService, "fold">;
-  readonly telemetry: Pick<Telemetry, "newest">;
+  readonly telemetry: Pick<Telemetry, "newest" | "comparePeers">;
   readonly remediations: EffectParts["remediations"] & Pick<RemediationService, "findings" | "awaitsCheck">;
   readonly executors: { readonly executors: { get(id: ExecutorId): Pick<Executor, "usage"> | undefined } };
   readonly log: DriverLog;
@@ -59,6 +62,9 @@ export class RemedyService {
   #isMeasured = false;
   #oversized: readonly Finding[] = [];
   readonly #power = new PowerWatch();
+  readonly #peers = new PeerWatch();
+  #peersAtMs = 0;
+  #comparing: Promise<void> | null = null;
   #slow: readonly Finding[] = [];
   #slowLookAtMs = 0;
   /** Sequence of the journal at the start. Before the incidents have it, findings are missing that have not ended. */
@@ -84,6 +90,7 @@ export class RemedyService {
     this.#closing.abort();
     await this.#looking;
     await this.#measuring;
+    await this.#comparing;
   }
 
   /** The findings of the newest look, each with its proposal. */
@@ -100,6 +107,8 @@ export class RemedyService {
       // Beside the look: an executor that answers late keeps no other finding waiting.
       if (this.#isSlowLookDue())
         this.#measuring ??= this.#tried(() => this.#measure()).finally(() => (this.#measuring = null));
+      if (Math.abs(this.#parts.nowMs() - this.#peersAtMs) >= PEERS_EVERY_MS)
+        this.#comparing ??= this.#tried(() => this.#comparePeers()).finally(() => (this.#comparing = null));
       const due = await driver.read((engine) => this.#lookAt(engine, attempts));
       for (const id of due.over) await this.#tried(() => this.#withdraw(id));
       for (const finding of due.fresh) await this.#tried(() => this.#propose(finding));
@@ -121,6 +130,15 @@ export class RemedyService {
     };
     await this.#requests.look(parts, this.#closing.signal);
     this.#isMeasured = true;
+  }
+
+  /** A thread that is busy or begins again leaves the comparison to a later look. */
+  async #comparePeers(): Promise<void> {
+    const { driver, telemetry, nowMs } = this.#parts;
+    this.#peersAtMs = nowMs();
+    const sets = await driver.read(({ state }) => peerSets(state));
+    const { deviations } = await telemetry.comparePeers(sets);
+    this.#peers.look(deviations, this.#peersAtMs);
   }
 
   /** All attempts that can be watched, a portion in each turn of the event loop. */
@@ -156,6 +174,7 @@ export class RemedyService {
       ...lemonFindings(incidents.fold, engine.state.nodes, { nowMs: atMs, others: ofNodes }),
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
+      ...this.#peers.findings(),
       ...this.#slow,
       ...this.#oversized,
       ...this.#power.look(powerDraws(engine), atMs),

@@ -70,4 +70,23 @@ describe("recent means of readings", () => {
     means.trim(9_000_000);
     expect([...means.fresh(100_000)]).toEqual([]);
   });
+
+  it("of values that depend on load are those of the samples in which the accelerator works", () => {
+    const means = new RecentMeans();
+    const add = (index: number, values: Readonly<Record<string, number>>): void =>
+      means.add([{ subject: "accelerator:n1#0", atMs: index * EVERY_MS, values }]);
+    const now = (index: number) => [...means.fresh(index * EVERY_MS)][0]?.values;
+    for (let index = 0; index < 40; index++)
+      add(index, index % 2 === 0 ? { busyMilli: 1_000, temperatureC: 70 } : { busyMilli: 0, temperatureC: 30 });
+    expect(now(40)?.get("temperatureC")).toBe(70);
+    expect(now(40)?.get("busyMilli")).toBeCloseTo(500, -2);
+    // Idle for more than an hour: the value is of the past.
+    for (let index = 40; index < 400; index++) add(index, { busyMilli: 0, temperatureC: 30 });
+    expect(now(400)?.get("temperatureC")).toBeUndefined();
+    // Sources that state no use of the accelerator are averaged as a whole.
+    const plain = new RecentMeans();
+    for (let index = 0; index < 10; index++)
+      plain.add([{ subject: "accelerator:n2#0", atMs: index * EVERY_MS, values: { temperatureC: 50 } }]);
+    expect([...plain.fresh(10 * EVERY_MS)][0]?.values.get("temperatureC")).toBe(50);
+  });
 });

@@ -1,8 +1,9 @@
 /**
  * Means of the last hour or so of each value of nodes and accelerators, kept in memory for comparisons with peers: the plain mean during the
- * first hour, then a mean with weights that fall by e in an hour. Counters are kept as their growth in an hour. After a start the means begin again.
+ * first hour, then a mean with weights that fall by e in an hour. Counters are kept as their growth in an hour. Values that depend on load, such
+ * as temperatures, are averaged over the samples in which the accelerator works. After a start the means begin again.
  */
-import { isCounter, isOfEvents } from "@headroom/health";
+import { BUSY_MILLI_MIN, isCounter, isOfEvents, isUnderLoad } from "@headroom/health";
 import type { SubjectSample } from "@headroom/views";
 
 const SPAN_MS = 3_600_000;
@@ -20,6 +21,7 @@ type MeanValues = Pick<ReadonlyMap<string, number>, "get" | "keys">;
 interface Mean {
   mean: number;
   last: number;
+  samples: number;
   readonly firstMs: number;
   atMs: number;
 }
@@ -43,7 +45,10 @@ export class RecentMeans {
       }
       own.samples++;
       own.newestMs = Math.max(own.newestMs, atMs);
-      for (const name in values) this.#addValue(own, name, { value: values[name] ?? Number.NaN, atMs });
+      const busyMilli = values["busyMilli"] ?? own.values.get("busyMilli")?.last ?? BUSY_MILLI_MIN;
+      for (const name in values)
+        if (busyMilli >= BUSY_MILLI_MIN || !isUnderLoad(name))
+          this.#addValue(own, name, { value: values[name] ?? Number.NaN, atMs });
     }
   }
 
@@ -51,7 +56,10 @@ export class RecentMeans {
   *fresh(nowMs: number): Generator<{ readonly subject: string; readonly values: MeanValues }> {
     for (const [subject, { values, samples, newestMs }] of this.#subjects)
       if (samples >= SAMPLES_MIN && nowMs - newestMs <= FRESH_MS)
-        yield { subject, values: { keys: () => values.keys(), get: (name) => values.get(name)?.mean } };
+        yield {
+          subject,
+          values: { keys: () => values.keys(), get: (name) => meanOf(values.get(name), name, newestMs) },
+        };
   }
 
   /** Forgets subjects without a sample for two spans. */
@@ -65,7 +73,8 @@ export class RecentMeans {
     const known = values.get(name);
     const ofEvents = isOfEvents(name);
     if (known === undefined) {
-      if (values.size < NAMES_MAX) values.set(name, { mean: ofEvents ? 0 : value, last: value, firstMs: atMs, atMs });
+      if (values.size < NAMES_MAX)
+        values.set(name, { mean: ofEvents ? 0 : value, last: value, samples: 1, firstMs: atMs, atMs });
       return;
     }
     const passedMs = atMs - known.atMs;
@@ -77,6 +86,13 @@ export class RecentMeans {
     const weight = ofEvents ? lasting : Math.max(lasting, passedMs / (atMs - known.firstMs + passedMs));
     known.mean += weight * (figure - known.mean);
     known.last = value;
+    known.samples++;
     known.atMs = atMs;
   }
+}
+
+/** An accelerator that has hardly worked, or not in the last hour, has no value under load. */
+function meanOf(value: Mean | undefined, name: string, newestMs: number): number | undefined {
+  if (value === undefined || !isUnderLoad(name)) return value?.mean;
+  return value.samples >= SAMPLES_MIN && newestMs - value.atMs <= SPAN_MS ? value.mean : undefined;
 }
