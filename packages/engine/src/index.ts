@@ -37,6 +37,7 @@ export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";
 export { isShared, mayRunSuite } from "./lifecycle/qualification.ts";
 export { isEstimateNews } from "./lifecycle/signals.ts";
+export { effectOfMove } from "./lifecycle/alias-gates.ts";
 export { CHECKPOINT_RULE } from "./lifecycle/stored-checkpoints.ts";
 export { addUtilization } from "./state/utilization.ts";
 export { awaitedFirst } from "./lifecycle/apply-documents.ts";

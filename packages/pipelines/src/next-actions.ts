@@ -2,11 +2,12 @@
  * The next actions of a run: a pure function of its state and of facts about its workloads. All actions that are possible now
  * come at once, in an order in which they can be recorded; after them nothing is left to do until a fact changes.
  */
-import { RUN_STEPS_MAX, STEP_ARTIFACTS_MAX, isStepSettled, stepKey } from "@headroom/model";
+import { RUN_STEPS_MAX, STEP_ARTIFACTS_MAX, isProposalOpen, isStepSettled, stepKey } from "@headroom/model";
 import type {
   ProducedArtifact,
   PipelineRun,
   PipelineStep,
+  Proposal,
   StepPhase,
   StepReason,
   StepRun,
@@ -26,12 +27,17 @@ export interface WorkloadOutcome {
   readonly artifacts: readonly ProducedArtifact[];
 }
 
+/** The part of a proposal that decides how the step which waits for it ends. */
+export type AwaitedProposal = Pick<Proposal, "phase" | "change" | "steps">;
+
 export interface PipelineFacts extends CacheFacts {
   readonly nowMs: number;
   /** `null`: the workload has not ended. */
   outcomeOf(id: WorkloadId): WorkloadOutcome | null;
   /** Whether the workload has been asked to stop. */
   isStopping(id: WorkloadId): boolean;
+  /** `null`: it is not kept any more. */
+  proposalOf(id: string): AwaitedProposal | null;
 }
 
 export interface StepEnd {
@@ -90,7 +96,10 @@ class Advance {
 
   actions(): readonly StepAction[] {
     const { pipeline, cancelRequested } = this.#run;
-    for (const own of this.#run.steps.values()) if (own.phase === "running") this.#follow(own);
+    for (const own of this.#run.steps.values())
+      if (own.phase === "running") this.#follow(own);
+      else if (own.phase === "awaitingApproval" && own.proposalId !== undefined)
+        this.#heed(own, this.#facts.proposalOf(own.proposalId));
     for (const step of orderedSteps(pipeline)) {
       if (cancelRequested) this.#cancel(step);
       else this.#advance(step);
@@ -126,6 +135,13 @@ class Advance {
     else if (timeoutMs !== undefined && outcome.endedAtMs >= untilMs)
       this.#settle(own, { phase: "failed", reason: { kind: "timedOut", timeoutMs }, artifacts });
     else this.#settle(own, { phase, reason: { kind: "workload", phase }, artifacts });
+  }
+
+  /** Settles a step whose proposal was decided and, if approved, made. */
+  #heed(own: StepRun, proposal: AwaitedProposal | null): void {
+    if (proposal !== null && isProposalOpen(proposal)) return;
+    const settled = proposal === null ? refusedBy("unknownProposal") : endOfProposal(proposal);
+    this.#settle(own, { ...settled, artifacts: [] });
   }
 
   /** Steps that wait do not run any more. Running ones end with their workloads. */
@@ -267,4 +283,21 @@ class Advance {
     // Items lie at their numbers, so that none is searched.
     runs[own.index ?? 0] = next;
   }
+}
+
+const refusedBy = (code: string): Pick<StepEnd, "phase" | "reason"> => ({
+  phase: "failed",
+  reason: { kind: "refused", code },
+});
+
+function endOfProposal({ phase, change, steps }: AwaitedProposal): Pick<StepEnd, "phase" | "reason"> {
+  const last = steps.findLast((step) => step.phase === phase);
+  if ((phase === "acted" || phase === "scored") && change.kind === "alias") {
+    const { artifact, alias, number } = change;
+    const reason = { kind: "aliasSet", alias: `${artifact}@${alias}`, version: `${artifact}@${number}` } as const;
+    return { phase: "succeeded", reason };
+  }
+  if (phase === "rejected" || phase === "withdrawn")
+    return { phase: "failed", reason: { kind: "rejected", actor: last?.actor ?? "", reason: last?.reason ?? "" } };
+  return refusedBy(phase === "expired" ? "proposalExpired" : (last?.reason ?? phase));
 }

@@ -10,14 +10,16 @@ export type StepWait =
   /** As many workloads of the run, or of the step, run as may. */
   | { readonly kind: "stepsAtOnce"; readonly limit: number }
   | { readonly kind: "atOnce"; readonly limit: number }
-  | { readonly kind: "approval" };
+  /** `proposal`: the proposal that is to be decided. Absent: the step itself is approved. */
+  | { readonly kind: "approval"; readonly proposal?: string };
 
 const NAMES_SHOWN = 5;
 
 /** Why the step waits, or `null` if it does not wait for anything of its pipeline: it runs or has ended. */
 export function stepWait(run: PipelineRun, own: StepRun): StepWait | null {
   const { pipeline, steps } = run;
-  if (own.phase === "awaitingApproval") return { kind: "approval" };
+  if (own.phase === "awaitingApproval")
+    return own.proposalId === undefined ? { kind: "approval" } : { kind: "approval", proposal: own.proposalId };
   if (own.phase !== "waiting") return null;
   if (run.phase === "waiting") return { kind: "runsAtOnce", limit: pipeline.runsAtOnce ?? 0 };
   const step = pipeline.steps.find(({ name }) => name === own.step);

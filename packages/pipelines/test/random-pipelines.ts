@@ -202,6 +202,7 @@ export class PlayedRun {
       isStopping: (id) => this.#stopping.has(id),
       cached: (key) => this.#cache.get(key) ?? null,
       versionOf: () => null,
+      proposalOf: () => null,
     };
     for (const action of nextActions(this.run, facts)) this.#perform(action);
     const left = nextActions(this.run, facts);

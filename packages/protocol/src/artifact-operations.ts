@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   artifactChangeRequest,
   artifactChanged,
+  artifactGateRequest,
   artifactLineage,
   artifactLineageQuery,
   artifactPage,
@@ -33,7 +34,7 @@ export const artifactOperations = {
     subject: "body",
     body: artifactRequest,
     status: 201,
-    problems: ["unknownTeam", "unknownArtifact", "tooManyArtifacts", ...commandProblems],
+    problems: ["unknownTeam", "unknownArtifact", "tooManyArtifacts", "aliasGated", "gateFailed", ...commandProblems],
   }),
   getArtifact: operation(
     "GET /v1/artifacts/{artifact}",
@@ -91,8 +92,22 @@ export const artifactOperations = {
         "artifactInUse",
         "artifactOnHold",
         "artifactUnchanged",
+        "aliasGated",
+        "gateFailed",
         ...commandProblems,
       ],
+    },
+  ),
+  setArtifactGate: operation(
+    "PUT /v1/artifacts/{artifact}/gates/{alias}",
+    "Set the gate of an alias: a test of a metric, an approval by another user, or neither, which removes it",
+    artifactChanged,
+    {
+      permission: "artifacts.gate",
+      subject: "artifact",
+      params: z.strictObject({ artifact: names.artifactRef, alias: names.artifactAlias }),
+      body: artifactGateRequest,
+      problems: [...absent, "tooManyArtifacts", ...commandProblems],
     },
   ),
 };

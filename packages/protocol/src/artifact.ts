@@ -5,8 +5,8 @@ import { pageOf, pageQuery, queryBoolean, queryInteger } from "./page.ts";
 
 export const artifactKind = z.enum(names.artifactKinds).meta({ id: "ArtifactKind" });
 
-const VERSION_MAX = 999_999_999;
-const number = integer(1, VERSION_MAX);
+export const ARTIFACT_NUMBER_MAX = 999_999_999;
+const number = integer(1, ARTIFACT_NUMBER_MAX);
 const fieldName = z.string().min(1).max(128);
 const fieldText = z.string().max(limits.REASON_CHARS_MAX);
 const withinFields = (entries: object): boolean => Object.keys(entries).length <= limits.ARTIFACT_FIELDS_MAX;
@@ -67,35 +67,67 @@ export const registeredVersion = z
 const alias = names.artifactAlias;
 const keepVersions = integer(1, limits.KEEP_VERSIONS_MAX);
 
-export const artifactChange = z
+const gateTest = z
+  .strictObject({
+    metric: fieldName,
+    operator: z.enum(["lt", "le", "gt", "ge"]),
+    value: z.number().nullable().meta({
+      description: "null: that metric of the version to which the alias points; without one, the test passes.",
+    }),
+  })
+  .meta({ id: "GateTest", description: "A condition on a metric of the version to which the alias is to point." });
+
+export const aliasGate = z
+  .strictObject({
+    test: gateTest.optional(),
+    approval: z
+      .literal(true)
+      .optional()
+      .meta({ description: "The alias is moved by a proposal that another user approves. Absent: no approval." }),
+  })
+  .meta({ id: "AliasGate", description: "Conditions under which an alias is moved. Without any there is no gate." });
+
+export const artifactGateRequest = z
+  .strictObject({ gate: aliasGate, reason: names.reason.optional() })
+  .meta({ id: "ArtifactGateRequest" });
+
+const artifactChanges = [
+  z.strictObject({
+    kind: z.literal("alias"),
+    alias,
+    number: number.nullable().meta({ description: "null: the alias is removed." }),
+  }),
+  z.strictObject({
+    kind: z.literal("tags"),
+    number,
+    tags: z
+      .record(fieldName, fieldText.nullable())
+      .refine(withinFields, tooManyFields)
+      .meta({ description: "null removes a tag." }),
+  }),
+  z.strictObject({ kind: z.literal("place"), number, place: artifactPlace, removed: z.literal(true).optional() }),
+  z.strictObject({ kind: z.literal("hold"), number }),
+  z.strictObject({ kind: z.literal("release"), number }),
+  z.strictObject({ kind: z.literal("delete"), number }),
+  z.strictObject({ kind: z.literal("restore"), number }),
+  z.strictObject({
+    kind: z.literal("retention"),
+    keepVersions: keepVersions.nullable().meta({ description: "null: every version is kept." }),
+  }),
+] as const;
+
+/** Changes that members make. Gates are set by operators, with an operation of their own. */
+const artifactChange = z.discriminatedUnion("kind", artifactChanges).meta({
+  id: "ArtifactChange",
+  description: "Moves an alias, sets tags, records a place, holds, releases, deletes or restores a version.",
+});
+
+export const recordedArtifactChange = z
   .discriminatedUnion("kind", [
-    z.strictObject({
-      kind: z.literal("alias"),
-      alias,
-      number: number.nullable().meta({ description: "null: the alias is removed." }),
-    }),
-    z.strictObject({
-      kind: z.literal("tags"),
-      number,
-      tags: z
-        .record(fieldName, fieldText.nullable())
-        .refine(withinFields, tooManyFields)
-        .meta({ description: "null removes a tag." }),
-    }),
-    z.strictObject({ kind: z.literal("place"), number, place: artifactPlace, removed: z.literal(true).optional() }),
-    z.strictObject({ kind: z.literal("hold"), number }),
-    z.strictObject({ kind: z.literal("release"), number }),
-    z.strictObject({ kind: z.literal("delete"), number }),
-    z.strictObject({ kind: z.literal("restore"), number }),
-    z.strictObject({
-      kind: z.literal("retention"),
-      keepVersions: keepVersions.nullable().meta({ description: "null: every version is kept." }),
-    }),
+    ...artifactChanges,
+    z.strictObject({ kind: z.literal("gate"), alias, gate: aliasGate.nullable() }),
   ])
-  .meta({
-    id: "ArtifactChange",
-    description: "Moves an alias, sets tags, records a place, holds, releases, deletes or restores a version.",
-  });
+  .meta({ id: "RecordedArtifactChange", description: "A change as the journal has it." });
 
 export const artifactChangeRequest = z
   .strictObject({ change: artifactChange, reason: names.reason.optional() })
@@ -171,6 +203,7 @@ export const artifactResource = z
     versionCount: count,
     keepVersions: count.nullable(),
     aliases: z.array(artifactAlias),
+    gates: z.record(z.string(), aliasGate).meta({ description: "Gates by alias." }),
     newest: artifactVersionSummary.nullable().meta({ description: "null: every version is deleted." }),
   })
   .meta({ id: "Artifact" });
@@ -225,7 +258,11 @@ export const artifactLineage = z
 
 export type ArtifactKind = z.output<typeof artifactKind>;
 export type ArtifactPlace = z.output<typeof artifactPlace>;
-export type ArtifactChange = z.output<typeof artifactChange>;
+export type ArtifactChange = z.output<typeof recordedArtifactChange>;
+export type AliasGate = z.output<typeof aliasGate>;
+export type GateTest = z.output<typeof gateTest>;
+export type ArtifactGateRequestInput = z.input<typeof artifactGateRequest>;
+export type ArtifactGateRequest = z.output<typeof artifactGateRequest>;
 export type ArtifactChangeRequest = z.output<typeof artifactChangeRequest>;
 export type ArtifactChangeRequestInput = z.input<typeof artifactChangeRequest>;
 export type ArtifactRequest = z.output<typeof artifactRequest>;

@@ -22,7 +22,7 @@ import {
 import { applyChange } from "./apply.ts";
 import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
 import { rolloutAction, rolloutGround } from "./rollout.ts";
-import { artifactChange, registeredVersion } from "./artifact.ts";
+import { recordedArtifactChange, registeredVersion } from "./artifact.ts";
 import { orderArrival, orderPhase, recordedOrder, burstGround } from "./capacity-order.ts";
 import {
   proposalKind,
@@ -174,7 +174,7 @@ export const event = z
     fact("artifactNotRegistered", { attemptId: z.string(), name: z.string(), detail: z.string() }),
     fact("artifactChanged", {
       artifact: z.string().meta({ description: "The artifact in full, with its team: `model:default/chat`." }),
-      change: artifactChange,
+      change: recordedArtifactChange,
       actor: z.string().nullable().meta({ description: "null: the retention of the artifact." }),
       reason: z.string(),
     }),
@@ -272,7 +272,7 @@ export const event = z
       workloadId: z.string(),
       cacheKey: z.string().optional(),
     }),
-    fact("pipelineApprovalRequested", { runId: z.string(), step: z.string() }),
+    fact("pipelineApprovalRequested", { runId: z.string(), step: z.string(), proposal: z.string().optional() }),
     fact("pipelineStepDecided", {
       runId: z.string(),
       step: z.string(),

@@ -3,6 +3,7 @@
  * row of the table of operations names a permission.
  */
 export const permissions = [
+  "artifacts.gate",
   "artifacts.read",
   "artifacts.write",
   "calendar.read",

@@ -111,6 +111,10 @@ const stepItem = z
     attempts: count
       .optional()
       .meta({ description: "Number of attempts of its workload; absent: it is no longer kept." }),
+    proposalId: z
+      .string()
+      .optional()
+      .meta({ description: "Proposal whose decision the step awaits. Absent: none; the step itself is approved." }),
     sentence: z.string().meta({ description: "Why the step waits, or how it ended; empty: nothing is to be said." }),
     artifacts: z.array(artifact),
     startedAtMs: instantMs.nullable(),

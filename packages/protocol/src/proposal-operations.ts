@@ -25,6 +25,8 @@ const ofChange = [
   "unknownPool",
   "notRunning",
   "tooManyTypes",
+  "unknownArtifact",
+  "gateFailed",
 ] as const;
 
 export const proposalOperations = {
@@ -42,7 +44,7 @@ export const proposalOperations = {
   }),
   createProposal: operation(
     "POST /v1/proposals",
-    "Propose a change of a quota, a priority, a request, a node or spares, a restart, defragmentation, an order or advice, and simulate it",
+    "Propose a change of a quota, a priority, a request, a node or spares, a restart, defragmentation, an alias, an order or advice, and simulate it",
     proposal,
     {
       permission: "proposals.write",

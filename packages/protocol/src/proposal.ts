@@ -1,6 +1,7 @@
 /** Proposals: changes that one user asks for and another decides, with their simulated effect. */
 import { z } from "zod";
 import { count, instantMs, integer, limits, names, opaqueId } from "@headroom/spec";
+import { ARTIFACT_NUMBER_MAX } from "./artifact.ts";
 import { nodeShape, orderArrival, orderPrice } from "./capacity-order.ts";
 import { pageOf, pageQuery, queryBoolean } from "./page.ts";
 
@@ -16,6 +17,7 @@ const proposalKinds = [
   "order",
   "advice",
   "remediate",
+  "alias",
 ] as const;
 export const proposalKind = z.enum(proposalKinds);
 
@@ -105,6 +107,13 @@ const remediateChange = {
   nodeIds: z.array(opaqueId).min(1).max(REMEDIATED_NODES_MAX),
 };
 
+const aliasChange = {
+  kind: z.literal("alias"),
+  artifact: names.artifactRef.meta({ description: "Name of the artifact, with its team: `model:default/chat`." }),
+  alias: names.artifactAlias,
+  number: integer(1, ARTIFACT_NUMBER_MAX).nullable().meta({ description: "null: the alias is removed." }),
+};
+
 /** The change as the journal has it. */
 export const recordedProposedChange = z
   .discriminatedUnion("kind", [
@@ -119,6 +128,7 @@ export const recordedProposedChange = z
     z.object(orderDraft),
     z.object(adviceChange),
     z.object({ ...remediateChange, digest: z.string() }),
+    z.object(aliasChange),
   ])
   .meta({ id: "ProposedChange" });
 
@@ -135,6 +145,7 @@ const proposedChange = z
     z.strictObject(orderDraft),
     z.strictObject(adviceChange),
     z.strictObject(remediateChange),
+    z.strictObject(aliasChange),
   ])
   .meta({ id: "ProposedChangeRequest" });
 
@@ -210,6 +221,7 @@ export const recordedProposal = z
     reason: z.string(),
     ground: z.array(z.object({ measure: z.string(), valueMilli: z.number(), unit: z.string() })),
     expiresAtMs: instantMs,
+    run: z.string().optional().meta({ description: "The run of a pipeline that proposes it. Absent: a user does." }),
   })
   .meta({ id: "RecordedProposal" });
 

@@ -36,6 +36,7 @@ const member: readonly Permission[] = [
 ];
 const operator: readonly Permission[] = [
   ...member,
+  "artifacts.gate",
   "calendar.write",
   "fleet.write",
   "pipelines.decide",

@@ -1,6 +1,6 @@
 /** Artifacts in sentences: refusals and events. */
 import type { Rejection } from "@headroom/model";
-import type { ArtifactChange, Event } from "@headroom/protocol";
+import type { AliasGate, ArtifactChange, Event } from "@headroom/protocol";
 import { grouped } from "./plain-text.ts";
 
 const artifactCodes = [
@@ -9,6 +9,8 @@ const artifactCodes = [
   "artifactInUse",
   "artifactOnHold",
   "artifactUnchanged",
+  "aliasGated",
+  "gateFailed",
 ] as const;
 export type ArtifactRejection = Extract<Rejection, { readonly code: (typeof artifactCodes)[number] }>;
 
@@ -27,7 +29,26 @@ export function artifactRejectionSentence(rejection: ArtifactRejection): string 
       return `${rejection.artifact} cannot be deleted: ${rejection.actor} put it on legal hold${because(rejection.reason)}. Release it first (headroom artifact hold ${rejection.artifact} --release).`;
     case "artifactUnchanged":
       return `${rejection.artifact} is in that state already: ${rejection.change} changes nothing.`;
+    case "aliasGated": {
+      const { artifact, number } = rejection;
+      const version = number === null ? "--remove" : `--number ${number}`;
+      return `${artifact} has a gate: another user must approve the move. Propose it: headroom proposal create alias ${artifact} ${version} --reason TEXT.`;
+    }
+    case "gateFailed":
+      return `${rejection.artifact} does not pass the gate of ${rejection.alias}: ${rejection.metric} must be ${operatorTexts[rejection.operator]} ${rejection.value ?? "a number"}, and ${rejection.found === null ? "it has no such metric" : `is ${rejection.found}`}.`;
   }
+}
+
+const operatorTexts = { lt: "below", le: "at most", gt: "above", ge: "at least" } as const;
+
+/** `loss at most 1.7, with approval`. */
+export function gateText({ test, approval }: AliasGate): string {
+  const value = test?.value ?? "that of the version to which it points";
+  const parts = [
+    ...(test === undefined ? [] : [`${test.metric} ${operatorTexts[test.operator]} ${value}`]),
+    ...(approval === true ? ["approval by another user"] : []),
+  ];
+  return parts.join(", ");
 }
 
 function limitText({ of, maxCount }: Rejection & { readonly code: "tooManyArtifacts" }): string {
@@ -86,6 +107,10 @@ function changeText(artifact: string, change: ArtifactChange): string {
       return `deleted ${artifact}@${change.number}`;
     case "restore":
       return `restored ${artifact}@${change.number}`;
+    case "gate":
+      return change.gate === null
+        ? `removed the gate of ${artifact}@${change.alias}`
+        : `set the gate of ${artifact}@${change.alias}: ${gateText(change.gate)}`;
     case "retention":
       return change.keepVersions === null
         ? `keeps every version of ${artifact}`

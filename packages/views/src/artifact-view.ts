@@ -13,6 +13,7 @@ import type {
 import { PAGE_ITEMS_DEFAULT, refuse } from "@headroom/protocol";
 import type {
   ArtifactChangeRequest,
+  ArtifactGateRequest,
   QueryFor,
   ArtifactPage,
   ArtifactRequest,
@@ -102,7 +103,7 @@ const isListed = (
   (search === undefined || artifact.name.includes(search));
 
 export function artifactResource({ artifactVersions }: Registry, artifact: Artifact): ArtifactResource {
-  const { kind, team, name, numbers, keepVersions = null, aliases } = artifact;
+  const { kind, team, name, numbers, keepVersions = null, aliases, gates } = artifact;
   const newest = artifactVersions.get(versionId(artifact, numbers.at(-1) ?? 0));
   return {
     key: artifactKey(artifact),
@@ -113,6 +114,7 @@ export function artifactResource({ artifactVersions }: Registry, artifact: Artif
     versionCount: numbers.length,
     keepVersions,
     aliases: aliases.map(({ alias, number, moves }) => ({ alias, number, moves: moves.map((move) => ({ ...move })) })),
+    gates: { ...gates },
     newest: newest === undefined ? null : versionSummary(artifact, newest),
   };
 }
@@ -229,6 +231,17 @@ export const changeArtifactCommand = (
   change: change.kind === "place" ? placeChange(change) : change,
   reason,
 });
+
+export function gateCommand(
+  { kind, team, name }: ArtifactName,
+  alias: string,
+  { gate, reason = "" }: ArtifactGateRequest,
+): CommandBody<"changeArtifact"> {
+  const { test, approval } = gate;
+  const stated = { ...(test === undefined ? {} : { test }), ...(approval === undefined ? {} : { approval }) };
+  const change = { kind: "gate", alias, gate: Object.keys(stated).length === 0 ? null : stated } as const;
+  return { kind: "changeArtifact", artifact: { kind, team, name }, change, reason };
+}
 
 const placeChange = ({
   kind,

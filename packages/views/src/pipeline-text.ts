@@ -15,6 +15,7 @@ const pipelineCodes = [
   "pipelineRunNotEnded",
   "pipelineRunEnded",
   "stepNotAwaitingApproval",
+  "stepAwaitsProposal",
   "tooManyPipelines",
 ] as const;
 export type PipelineRejection = Extract<Rejection, { readonly code: (typeof pipelineCodes)[number] }>;
@@ -46,6 +47,8 @@ export function pipelineRejectionSentence(rejection: PipelineRejection): string 
       return `Run ${rejection.runId} has already ended (${rejection.phase}).`;
     case "stepNotAwaitingApproval":
       return `Step ${rejection.step} of run ${rejection.runId} waits for no approval: it is ${rejection.phase}.`;
+    case "stepAwaitsProposal":
+      return `Step ${rejection.step} of run ${rejection.runId} waits for proposal ${rejection.proposal}. Decide it: headroom proposal approve ${rejection.proposal}, or reject.`;
     case "tooManyPipelines":
       return tooManySentence(rejection);
   }
@@ -115,7 +118,7 @@ export function pipelineEventSentence(event: PipelineEvent): string {
     case "pipelineStepStarted":
       return `Step ${event.step} of run ${event.runId} submitted ${event.workloadId}.`;
     case "pipelineApprovalRequested":
-      return `Step ${event.step} of run ${event.runId} waits for approval.`;
+      return `Step ${event.step} of run ${event.runId} waits for ${event.proposal === undefined ? "approval" : `proposal ${event.proposal}`}.`;
     case "pipelineStepDecided":
       return `${event.actor} ${event.isApproved ? "approved" : "rejected"} step ${event.step} of run ${event.runId}${because(event.reason)}.`;
     case "pipelineStepEnded":
@@ -153,7 +156,7 @@ function stepReasonText(reason: StepReason | EngineReason): string {
     case "rejected":
       return `rejected by ${reason.actor}${because(reason.reason)}`;
     case "refused":
-      return `its workload was refused (${reason.code})`;
+      return `it was refused (${reason.code})`;
     case "fanOut":
       return fanOutTexts[reason.cause];
     case "tooManyArtifacts":
@@ -185,6 +188,8 @@ export function stepWaitSentence(wait: StepWait, runId: string, step: string): s
     case "atOnce":
       return `Waits for a free place: at most ${plural(wait.limit, "item")} of the step at one time.`;
     case "approval":
-      return `Waits for approval: headroom pipeline approve ${runId} ${step}.`;
+      return wait.proposal === undefined
+        ? `Waits for approval: headroom pipeline approve ${runId} ${step}.`
+        : `Waits for another user to decide proposal ${wait.proposal}: headroom proposal approve ${wait.proposal}.`;
   }
 }

@@ -198,6 +198,7 @@ function stepResource(engine: Engine, run: EngineRun, own: StepRun, mayExplain: 
           workloadPhase: workload.phase,
           attempts: workload.endedAttempts.length + workload.activeAttempts.length,
         }),
+    ...(own.proposalId === undefined ? {} : { proposalId: own.proposalId }),
     sentence: sentenceOf(engine, run, own, mayExplain),
     artifacts: artifacts.map(({ name, path, version }) => ({
       name,

@@ -80,6 +80,10 @@ export function proposedChangeText(change: ProposedChange, nameOf: (workloadId: 
       return `${change.about}: ${change.text}`;
     case "remediate":
       return `Carry out remediation ${change.remediation} on ${nodesText(change.nodeIds)}, in waves`;
+    case "alias":
+      return change.number === null
+        ? `Remove the alias ${change.artifact}@${change.alias}`
+        : `Point the alias ${change.artifact}@${change.alias} to version ${change.number}`;
     case "request":
       return `Change the request of ${nameOf(change.workloadId)}: ${requestText(change)}`;
   }

@@ -1,6 +1,6 @@
 /** Proposals as resources of the API, and its requests as changes of the engine. */
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import { PROPOSAL_KINDS, isProposalOver, teamWithQuota, usualProposalRules } from "@headroom/model";
+import { artifactKey, PROPOSAL_KINDS, isProposalOver, teamWithQuota, usualProposalRules } from "@headroom/model";
 import type {
   AmountChanges,
   Proposal as EngineProposal,
@@ -14,6 +14,7 @@ import type {
 } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT, ProblemError } from "@headroom/protocol";
 import type { Page, Proposal, ProposalRequest, ProposalRule, ProposalRuleInput } from "@headroom/protocol";
+import { findArtifact } from "./artifact-view.ts";
 import { AcceleratorNames, teamsWithTypesOfFleet } from "./accelerator-names.ts";
 import type { TypeCatalogue } from "./accelerator-names.ts";
 import { refusedCursor } from "./page-cursor.ts";
@@ -120,6 +121,8 @@ export function engineChange(
   change: ProposalRequest["change"],
   catalogue: TypeCatalogue,
 ): ProposedChange {
+  if (change.kind === "alias")
+    return { ...change, artifact: artifactKey(findArtifact(state, change.artifact, null).artifact) };
   if (change.kind !== "quota") return change as unknown as ProposedChange;
   const current = state.teams.get(change.team as TeamName);
   if (current === undefined) throw new ProblemError(rejectionProblem({ code: "unknownTeam", team: change.team }));

@@ -2,6 +2,7 @@
  * The words of answers, for programs without an engine: no file that is exported here loads the engine. The command line
  * starts in a third of the time without it.
  */
+export { gateText } from "./artifact-text.ts";
 export { spentText } from "./budget-text.ts";
 export { closedByText } from "./eviction-text.ts";
 export { anyOneStartsIt, noneStartsIt } from "./forecast-words.ts";

@@ -20,6 +20,12 @@ export interface ArtifactChangeOptions extends ArtifactShowOptions {
 }
 export interface AliasOptions extends ArtifactChangeOptions {
   readonly remove?: boolean;
+  readonly propose?: boolean;
+}
+export interface GateOptions extends ArtifactChangeOptions {
+  readonly metric?: string;
+  readonly approval?: boolean;
+  readonly remove?: boolean;
 }
 export interface HoldOptions extends ArtifactChangeOptions {
   readonly release?: boolean;

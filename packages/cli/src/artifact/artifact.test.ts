@@ -62,6 +62,37 @@ describe("headroom artifact", () => {
     expect(await run("model", "alias", "chat", "candidate", "--remove")).toBe("model:chat@candidate is removed");
   });
 
+  it("moves an alias with a gate by a proposal that another user approves", async () => {
+    const register = ["model", "register", "gated", file("chat.safetensors"), "--metric"];
+    await run(...register, "loss=1.8", "--alias", "production");
+    await run(...register, "loss=1.6");
+    await run(...register, "loss=1.9");
+    const gate = ["model", "gate", "gated", "production"];
+    expect(await run(...gate)).toMatch(/^2 .*state the gate/);
+    expect(await run(...gate, "--metric", "loss~2")).toMatch(/^2 .*must be like/);
+    expect(await run(...gate, "--metric", "loss<current", "--approval")).toMatch(
+      /has a gate: loss below that of the version .*, approval by another user/,
+    );
+    expect(await run("model", "show", "gated")).toMatch(/GATED[\s\S]*production +loss below/);
+    const move = (version: string, ...more: readonly string[]): Promise<string> =>
+      run("model", "alias", version, "production", ...more);
+    expect(await move("gated@2")).toMatch(
+      /^1 .*headroom proposal create alias model:default\/gated@production --number 2/,
+    );
+    expect(await move("gated@3", "--propose", "--reason", "x")).toMatch(/^1 .*loss must be below 1.8, and is 1.9/);
+    expect(await move("gated@2", "--propose")).toMatch(/^2 .*--reason/);
+    const proposed = await move("gated@2", "--propose", "--reason", "better");
+    const id = /proposal (p\d+)/.exec(proposed)?.[1] ?? "";
+    expect(await run("proposal", "approve", id)).toMatch(/^1 .*another user must approve/);
+    expect(await run("--user", "lead", "proposal", "approve", id)).toMatch(/approved +lead/);
+    expect(await run("model", "show", "gated@production")).toMatch(/version +model:gated@2[\s\S]*@2 +lead +proposal p/);
+    const created = ["proposal", "create", "alias", "model:default/gated@production"];
+    expect(await run(...created, "--reason", "x")).toMatch(/^2 .*--number 7, or --remove/);
+    expect(await run(...created, "--remove", "--reason", "retired")).toMatch(/Remove the alias/);
+    expect(await run(...gate, "--remove")).toMatch(/has no gate/);
+    expect(await move("gated@3")).toMatch(/points to model:gated@3/);
+  });
+
   it("pushes no bytes of a data rule to a registry that does not admit it", async () => {
     expect(await run("dataset", "register", "scans", file("text.txt"), "--rule", "medical")).toBe(
       "dataset:scans@1 is registered",

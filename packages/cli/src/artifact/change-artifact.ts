@@ -1,10 +1,10 @@
 /** `headroom artifact alias | tag | hold | delete | restore | retain`: changes of a version or a name. */
-import type { ArtifactChangeRequestInput, HeadroomClient } from "@headroom/protocol";
+import type { ArtifactChangeRequestInput, ArtifactGateRequestInput, HeadroomClient } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { printable } from "../terminal.ts";
 import { keyOf, notationOf, pairsOf } from "./artifact-options.ts";
-import type { AliasOptions, ArtifactChangeOptions, Named } from "./artifact-options.ts";
+import type { AliasOptions, ArtifactChangeOptions, GateOptions, Named } from "./artifact-options.ts";
 
 type VersionChange = ArtifactChangeRequestInput["change"];
 
@@ -33,6 +33,7 @@ export async function moveAlias(
   const text = notationOf({ kind, name });
   const [artifact = text] = text.split("@");
   const client = await context.connect();
+  if (options.propose === true) return proposeMove(context, { client, text, alias }, options);
   if (options.remove === true) {
     const said = `${artifact}@${alias} is removed`;
     return send(context, client, { artifact, change: { kind: "alias", alias, number: null }, said }, options);
@@ -41,6 +42,58 @@ export async function moveAlias(
   const { number, ref } = version;
   const said = `${artifact}@${alias} points to ${ref}`;
   return send(context, client, { artifact: keyOf(version), change: { kind: "alias", alias, number }, said }, options);
+}
+
+interface ProposedAlias {
+  readonly client: HeadroomClient;
+  readonly text: string;
+  readonly alias: string;
+}
+
+async function proposeMove(
+  context: CommandContext,
+  { client, text, alias }: ProposedAlias,
+  { reason, remove, json }: AliasOptions,
+): Promise<ExitCode> {
+  if (reason === undefined)
+    throw new CliError("state why: --reason TEXT. It is shown to the user who decides.", exitCode.usage);
+  const version = await client.getArtifactVersion(text);
+  const number = remove === true ? null : version.number;
+  const change = { kind: "alias", artifact: keyOf(version), alias, number } as const;
+  const proposal = await client.createProposal({ change, reason });
+  context.print(json === true ? JSON.stringify(proposal, null, 2) : printable(proposal.sentence));
+  return exitCode.ok;
+}
+
+const gateOperators = { "<=": "le", ">=": "ge", "<": "lt", ">": "gt" } as const;
+
+/** `loss<=1.7`; `score>current` compares with the version to which the alias points. */
+function gateTestOf(text: string): NonNullable<ArtifactGateRequestInput["gate"]["test"]> {
+  const [, metric, sign, value] = /^([^<>=]+)(<=|>=|<|>)([^<>=]+)$/.exec(text.replaceAll(" ", "")) ?? [];
+  const limit = value === "current" ? null : Number(value);
+  if (metric === undefined || sign === undefined || Number.isNaN(limit))
+    throw new CliError(`--metric must be like loss<=1.7 or score>current, got ${printable(text)}`, exitCode.usage);
+  return { metric, operator: gateOperators[sign as keyof typeof gateOperators], value: limit };
+}
+
+export async function setGate(
+  context: CommandContext,
+  { kind, name, alias }: Named & { readonly alias: string },
+  { metric, approval, remove, reason, json }: GateOptions,
+): Promise<ExitCode> {
+  if ((remove === true) === (metric !== undefined || approval === true))
+    throw new CliError("state the gate: --metric TEST, --approval or both; or --remove", exitCode.usage);
+  const artifact = notationOf({ kind, name });
+  const gate = {
+    ...(metric === undefined ? {} : { test: gateTestOf(metric) }),
+    ...(approval === true ? { approval: true as const } : {}),
+  };
+  const client = await context.connect();
+  const changed = await client.setArtifactGate(artifact, alias, { gate, ...(reason === undefined ? {} : { reason }) });
+  const { gateText } = await import("@headroom/views/text");
+  const said = remove === true ? "has no gate" : `has a gate: ${gateText(gate)}`;
+  context.print(json === true ? JSON.stringify(changed, null, 2) : printable(`${artifact}@${alias} ${said}`));
+  return exitCode.ok;
 }
 
 export async function setTags(

@@ -2,6 +2,7 @@
 import type { ArtifactKind, ArtifactVersion } from "@headroom/protocol";
 import { exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
+import { gateText } from "@headroom/views/text";
 import { instant } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { bytesText } from "../size/quantities.ts";
@@ -21,7 +22,7 @@ export async function showArtifact(
   const version = await client.getArtifactVersion(text);
   const artifact = await client.getArtifact(keyOf(version));
   if (options.json === true) {
-    context.print(JSON.stringify({ ...version, aliasMoves: artifact.aliases }, null, 2));
+    context.print(JSON.stringify({ ...version, aliasMoves: artifact.aliases, gates: artifact.gates }, null, 2));
     return exitCode.ok;
   }
   const { paint, terminal } = context;
@@ -29,6 +30,9 @@ export async function showArtifact(
   const columns = [{ title: "STORE" }, { title: "STATE" }, { title: "PLACE" }];
   const places = version.places.map(({ store, state, uri }) => [store, state, printable(uri)]);
   if (places.length > 0) context.print("", ...tableLines(columns, places, terminal.stdout, paint));
+  const gates = Object.entries(artifact.gates).map(([alias, gate]) => [alias, gateText(gate)]);
+  if (gates.length > 0)
+    context.print("", ...tableLines([{ title: "GATED" }, { title: "GATE" }], gates, terminal.stdout, paint));
   const moves = artifact.aliases
     .flatMap(({ alias, moves: made }) => made.map((move) => ({ alias, ...move })))
     .toSorted((left, right) => left.atMs - right.atMs)

@@ -7,6 +7,7 @@ import type {
   AliasOptions,
   ArtifactListOptions,
   ArtifactChangeOptions,
+  GateOptions,
   HoldOptions,
   RegisterOptions,
   ArtifactShowOptions,
@@ -124,7 +125,12 @@ function changingCommands(kind: Kind | null): readonly CommandDefinition[] {
     name: "alias",
     summary: "Point an alias to a version, or remove it; every move is recorded",
     arguments: [versionArgument(kind), { syntax: "<alias>", description: "the alias, like production" }],
-    options: [{ flags: "--remove", description: "remove the alias" }, reasonOption, jsonOption],
+    options: [
+      { flags: "--remove", description: "remove the alias" },
+      { flags: "--propose", description: "propose the move to another user, as a gate with approval requires" },
+      reasonOption,
+      jsonOption,
+    ],
     async run(context, { args, options }) {
       const { moveAlias } = await import("../artifact/change-artifact.ts");
       return moveAlias(context, { kind, name: args[0] ?? "", alias: args[1] ?? "" }, options);
@@ -151,7 +157,39 @@ function changingCommands(kind: Kind | null): readonly CommandDefinition[] {
       return changeVersion(context, { kind, name: args[0] ?? "", change }, options);
     },
   });
-  return [registerCommand(kind), alias, tag, hold, ...endingCommands(kind)];
+  return [registerCommand(kind), alias, gateCommand(kind), tag, hold, ...endingCommands(kind)];
+}
+
+function gateCommand(kind: Kind | null): CommandDefinition {
+  const name = exampleOf(kind);
+  return defineCommand<GateOptions>({
+    name: "gate",
+    summary: "Set the gate of an alias: a metric that a version must have, and approval by another user",
+    details: `A gate holds for users, for registrations with --alias and for pipelines. Operators of the team set it.
+
+Examples:
+  headroom ${kind ?? "artifact"} gate ${name} production --metric "loss<=1.7" --approval
+  headroom ${kind ?? "artifact"} gate ${name} production --metric "score>current"
+  headroom ${kind ?? "artifact"} alias ${name}@7 production --propose --reason "better on all languages"`,
+    arguments: [
+      { syntax: "<name>", description: `an artifact, like ${name}` },
+      { syntax: "<alias>", description: "the alias, like production" },
+    ],
+    options: [
+      {
+        flags: "--metric <test>",
+        description: "test of a metric; current: that of the version to which the alias points (default: none)",
+      },
+      { flags: "--approval", description: "another user must approve each move" },
+      { flags: "--remove", description: "remove the gate" },
+      reasonOption,
+      jsonOption,
+    ],
+    async run(context, { args, options }) {
+      const { setGate } = await import("../artifact/change-artifact.ts");
+      return setGate(context, { kind, name: args[0] ?? "", alias: args[1] ?? "" }, options);
+    },
+  });
 }
 
 function endingCommands(kind: Kind | null): readonly CommandDefinition[] {

@@ -51,12 +51,14 @@ Examples:
   arguments: [
     {
       syntax: "<kind>",
-      description: "quota, priority, drain, defragment, resume, restart, spares, request, order, advice or remediate",
+      description:
+        "quota, priority, drain, defragment, resume, restart, spares, request, order, advice, remediate or alias",
       complete: proposalKindNames,
     },
     {
       syntax: "[name]",
-      description: "the team, workload id, node, pool, new order, remediation or subject that the change is about",
+      description:
+        "the team, workload id, node, pool, new order, remediation, alias or subject that the change is about",
     },
   ],
   options: [
@@ -84,6 +86,8 @@ Examples:
     { flags: "--walltime <duration>", description: "of request: new walltime (default: as it is)" },
     { flags: "--workers <count>", description: "of request: new number of workers (default: as it is)" },
     { flags: "--min-workers <count>", description: "of request: new minimum of an elastic gang (default: as it is)" },
+    { flags: "--number <number>", description: "of alias: version to which it is to point (required for it)" },
+    { flags: "--remove", description: "of alias: remove it" },
     { flags: "--pool <pool>", description: "of order: pool of the nodes (required for it)" },
     {
       flags: "--nodes <nodes>",

@@ -11,4 +11,5 @@ export const proposalKindNames = [
   "order",
   "advice",
   "remediate",
+  "alias",
 ] as const;

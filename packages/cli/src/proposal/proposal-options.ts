@@ -20,6 +20,8 @@ export interface ChangeOptions {
   readonly leadTime?: string;
   readonly price?: string;
   readonly text?: string;
+  readonly number?: string;
+  readonly remove?: boolean;
 }
 
 type Change = ProposalRequestInput["change"];
@@ -62,6 +64,8 @@ export async function changeOf(kind: string, name: string | undefined, options: 
         remediation: named(name, "remediate nccl-2.21 --nodes gpu07,gpu08"),
         nodeIds: nodesOf(options.nodes),
       };
+    case "alias":
+      return aliasChange(named(name, "alias model:default/chat@production --number 7"), options);
     case "request":
       return requestChange(named(name, "request w12 --walltime 4h"), options);
     case "order":
@@ -75,6 +79,16 @@ export async function changeOf(kind: string, name: string | undefined, options: 
     default:
       throw new CliError(`expected one of ${proposalKindNames.join(", ")}, got ${kind}`, exitCode.usage);
   }
+}
+
+function aliasChange(name: string, { number, remove }: ChangeOptions): Change {
+  const [artifact = "", alias = ""] = name.split("@");
+  if (alias === "" || (number === undefined) === (remove !== true))
+    throw new CliError(
+      "state the alias and its version: model:default/chat@production --number 7, or --remove",
+      exitCode.usage,
+    );
+  return { kind: "alias", artifact, alias, number: number === undefined ? null : wholeNumber(number, "--number") };
 }
 
 async function orderChange(name: string, options: ChangeOptions): Promise<Change> {

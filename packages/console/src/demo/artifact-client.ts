@@ -1,7 +1,7 @@
 /** Artifacts in the demo: the same views and commands as in the server. */
 import { artifactTitle } from "@headroom/model";
-import { artifactChangeRequest, artifactRequest } from "@headroom/protocol";
-import type { HeadroomClient } from "@headroom/protocol";
+import { artifactChangeRequest, artifactGateRequest, artifactRequest } from "@headroom/protocol";
+import type { ArtifactChanged, HeadroomClient } from "@headroom/protocol";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
@@ -10,7 +10,7 @@ type ArtifactReading = Pick<
   HeadroomClient,
   "listArtifacts" | "getArtifact" | "listArtifactVersions" | "getArtifactVersion" | "artifactLineage"
 >;
-type ArtifactCommands = Pick<HeadroomClient, "registerArtifact" | "changeArtifact">;
+type ArtifactCommands = Pick<HeadroomClient, "registerArtifact" | "changeArtifact" | "setArtifactGate">;
 
 export function artifactReading({ engine }: Pick<DemoWorld, "engine">): ArtifactReading {
   const find = (text: string): views.FoundArtifact => views.findArtifact(engine.state, text, null);
@@ -40,13 +40,17 @@ export const artifactCommands = (
     return { artifact, ref: `${artifactTitle(wanted.artifact)}@${number}`, number };
   },
   changeArtifact: async (text, body) => {
-    const wanted = views.changeArtifactCommand(
-      views.findArtifact(engine.state, text, null).artifact,
-      accepted(artifactChangeRequest.safeParse(body)),
-    );
-    const result = run(wanted);
-    if (result.kind !== "artifactChanged") throw new Error(`the engine answered ${result.kind}`);
-    const { artifact, number } = result;
-    return { artifact, number };
+    const { artifact } = views.findArtifact(engine.state, text, null);
+    return changed(run(views.changeArtifactCommand(artifact, accepted(artifactChangeRequest.safeParse(body)))));
+  },
+  setArtifactGate: async (text, alias, body) => {
+    const { artifact } = views.findArtifact(engine.state, text, null);
+    return changed(run(views.gateCommand(artifact, alias, accepted(artifactGateRequest.safeParse(body)))));
   },
 });
+
+function changed(result: ReturnType<DemoWorld["command"]>): ArtifactChanged {
+  if (result.kind !== "artifactChanged") throw new Error(`the engine answered ${result.kind}`);
+  const { artifact, number } = result;
+  return { artifact, number };
+}

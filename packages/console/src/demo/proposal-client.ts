@@ -1,4 +1,5 @@
 /** Proposals in the demo: the same views and commands as in the server; the simulation runs in the demo's worker. */
+import { effectOfMove } from "@headroom/engine";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import type { ProposalEffect } from "@headroom/model";
 import { ProblemError, decisionRequest, proposalRequest, proposalRuleRequest } from "@headroom/protocol";
@@ -67,6 +68,7 @@ export function proposalCommands(world: World, run: DemoWorld["command"]): Propo
 }
 
 function effectOf({ engine, nowMs }: World, { id, change }: Proposal): ProposalEffect {
+  if (change.kind === "alias") return effectOfMove(nowMs);
   if (change.kind === "defragment")
     return views.effectOfDefragmentation(views.defragmentationView(engine), change.migrationsMax, nowMs);
   const present = { engine, sequence: engine.state.sequence, nowMs };

@@ -92,6 +92,8 @@ function change(state: State, artifact: Artifact, event: EventOf<"artifactChange
       const { keepVersions } = made;
       return setArtifact(state, keepVersions === null ? rest : { ...rest, keepVersions });
     }
+    case "gate":
+      return setArtifact(state, withGate(artifact, made));
     case "delete":
       return deleteVersion(state, artifact, made.number, note);
     case "restore":
@@ -104,6 +106,15 @@ function change(state: State, artifact: Artifact, event: EventOf<"artifactChange
     default:
       unreachable(made);
   }
+}
+
+function withGate(
+  { gates = {}, ...rest }: Artifact,
+  { alias, gate }: ArtifactChange & { readonly kind: "gate" },
+): Artifact {
+  const { [alias]: _earlier, ...others } = gates;
+  const left = gate === null ? others : { ...others, [alias]: gate };
+  return Object.keys(left).length === 0 ? rest : { ...rest, gates: left };
 }
 
 function versionOf({ artifactVersions }: State, artifact: Artifact, number: number): ArtifactVersion {

@@ -53,9 +53,10 @@ export const pipelineEvents: Appliers<PipelineEvent> = {
     world.pipelines.stepStarted(workloadId, runId);
     waitForStepTimeout(world.timers, run, own);
   },
-  pipelineApprovalRequested({ state }, { runId, step, atMs }) {
+  pipelineApprovalRequested({ state }, { runId, step, proposal, atMs }) {
     const run = runOf(state, runId);
-    stepsOf(run).set(step, { ...stepOf(run, step), phase: "awaitingApproval", startedAtMs: atMs });
+    const asked = proposal === undefined ? {} : { proposalId: proposal };
+    stepsOf(run).set(step, { ...stepOf(run, step), phase: "awaitingApproval", startedAtMs: atMs, ...asked });
   },
   pipelineStepDecided({ state, pipelines }, { runId, step, isApproved, actor, reason, atMs }) {
     const run = runOf(state, runId);

@@ -1,4 +1,4 @@
-/** Proposals and their rules. No index depends on a proposal: what it changes has events of its own. */
+/** Proposals and their rules. No index depends on a proposal but for the runs that wait for one: changes have events of their own. */
 import {
   ENDED_PROPOSALS_KEPT,
   HOUR_MS,
@@ -59,6 +59,7 @@ function proposalOf({ state: { proposals } }: WritableWorld, id: string): Propos
 function step(world: WritableWorld, proposal: Proposal, made: ProposalStep): void {
   const steps = [...proposal.steps, made].slice(-PROPOSAL_STEPS_KEPT);
   record(world, { ...proposal, phase: made.phase, steps });
+  if (proposal.run !== undefined) world.pipelines.mark(proposal.run);
   if (isProposalOver({ phase: made.phase })) forget(world, made.atMs);
 }
 

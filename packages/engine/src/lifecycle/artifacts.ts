@@ -33,6 +33,8 @@ import type { Batch } from "../batch/batch.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { findVersion, usedVersions, usersOf } from "../state/find-artifact.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { gateRefusal } from "./alias-gates.ts";
+import type { AliasTarget } from "./alias-gates.ts";
 import { followAlias } from "./rollouts.ts";
 import { done, refused } from "./decision.ts";
 import { runOfWorkload, triggerPipelines } from "./pipeline-triggers.ts";
@@ -49,9 +51,23 @@ export function registerArtifact(batch: Batch, command: RegisterCommand): Decisi
   if (full !== null) return refused(full);
   const inputs = resolvedInputs(state, artifact, artifact.inputs);
   if (inputs.kind === "refused") return refused(inputs.rejection);
+  const gated = gatedAlias(state, artifact, aliases);
+  if (gated !== null) return refused(gated);
   const number = recordVersion(batch, { ...artifact, inputs: inputs.ids }, { actor });
   for (const alias of aliases) changeVersion(batch, artifact, { kind: "alias", alias, number }, { actor, reason });
   return done({ kind: "artifactRegistered", artifact: versionId(artifact, number), number });
+}
+
+/** The refusal of an alias of a new version by its gate, or `null`. The version is not in the registry yet. */
+function gatedAlias(
+  state: ReadonlyState,
+  artifact: ArtifactName & ArtifactContent,
+  aliases: readonly string[],
+): Rejection | null {
+  const { metrics = {} } = artifact;
+  const number = (state.artifacts.get(artifactKey(artifact))?.lastNumber ?? 0) + 1;
+  const refusals = aliases.map((alias) => gateRefusal(state, artifact, { alias, number, metrics }, "user"));
+  return refusals.find((refusal) => refusal !== null) ?? null;
 }
 
 /** Emits the new version, and deletes older ones by the retention of the name. */
@@ -112,7 +128,7 @@ export function changeVersion(
   { actor, reason, run = null }: ChangeAuthor,
 ): void {
   const artifact = artifactKey(name);
-  batch.emit({ kind: "artifactChanged", version: 1, atMs: batch.nowMs, artifact, change, actor, reason });
+  batch.emit({ kind: "artifactChanged", version: 2, atMs: batch.nowMs, artifact, change, actor, reason });
   if (change.kind === "alias" && actor !== null) followAlias(batch, name, { alias: change.alias, actor });
   if (change.kind === "alias" && change.number !== null)
     triggerPipelines(batch, { kind: "alias", version: versionId(name, change.number), alias: change.alias }, run);
@@ -125,23 +141,42 @@ interface ChangeAuthor {
   readonly run?: PipelineRun | null;
 }
 
-/** Points an alias (`model:chat@production`) to a version, for a step of a pipeline. Returns the refusal, or `null`. */
+/** The move of an alias (`model:chat@production`) to a version; `null`: there is no such version. */
+export function moveOf(
+  { artifactVersions }: Pick<ReadonlyState, "artifactVersions">,
+  alias: string,
+  version: string,
+): { readonly name: ArtifactName; readonly target: AliasTarget } | null {
+  const at = parseArtifactRef(alias)?.at;
+  const [name, number] = [nameOfId(version), artifactVersions.get(version)?.number];
+  if (at?.kind !== "alias" || name === null || number === undefined) return null;
+  return { name, target: { alias: at.alias, number } };
+}
+
+/**
+ * Moves an alias, for a step of a pipeline or an approved proposal. Returns the refusal, or `null`. An alias that points to
+ * the version already stays, so that its endpoints and pipelines are not started once more.
+ */
 export function moveAlias(
   batch: Batch,
-  { alias: text, version }: { readonly alias: string; readonly version: string },
+  { name, target, by }: { readonly name: ArtifactName; readonly target: AliasTarget; readonly by: "user" | "proposal" },
   author: ChangeAuthor,
 ): Rejection | null {
   const { state } = batch.world;
-  const at = parseArtifactRef(text)?.at;
-  const [name, number] = [nameOfId(version), state.artifactVersions.get(version)?.number];
-  if (at?.kind !== "alias" || name === null || number === undefined)
-    return { code: "unknownArtifact", artifact: version };
-  const change = { kind: "alias", alias: at.alias, number } as const;
-  const refusal = refusalOf(state, name, change);
-  const known = state.artifacts.get(artifactKey(name))?.aliases.find(({ alias }) => alias === at.alias);
-  if (refusal === null && known?.number !== number) changeVersion(batch, name, change, author);
+  const refusal = moveRefusal(state, name, target, by);
+  const known = state.artifacts.get(artifactKey(name))?.aliases.find(({ alias }) => alias === target.alias);
+  if (refusal === null && (known?.number ?? null) !== target.number)
+    changeVersion(batch, name, { kind: "alias", ...target }, author);
   return refusal;
 }
+
+/** The reason why the alias is not moved, its gate included, or `null`. */
+export const moveRefusal = (
+  state: ReadonlyState,
+  name: ArtifactName,
+  target: AliasTarget,
+  by: "user" | "proposal",
+): Rejection | null => refusalOf(state, name, { kind: "alias", ...target }) ?? gateRefusal(state, name, target, by);
 
 export function registryFull({ artifacts, artifactVersions }: ReadonlyState, name: ArtifactName): Rejection | null {
   const known = artifacts.get(artifactKey(name));
@@ -185,7 +220,8 @@ function resolvedInputs(
 }
 
 export function changeArtifact(batch: Batch, { artifact: name, change, actor, reason }: ChangeCommand): Decision {
-  const refusal = refusalOf(batch.world.state, name, change);
+  const { state } = batch.world;
+  const refusal = change.kind === "alias" ? moveRefusal(state, name, change, "user") : refusalOf(state, name, change);
   if (refusal !== null) return refused(refusal);
   changeVersion(batch, name, change, { actor, reason });
   const number = "number" in change ? change.number : null;
@@ -196,6 +232,7 @@ function refusalOf(state: ReadonlyState, name: ArtifactName, change: ArtifactCha
   const known = state.artifacts.get(artifactKey(name));
   if (known === undefined) return { code: "unknownArtifact", artifact: artifactKey(name) };
   if (change.kind === "retention") return null;
+  if (change.kind === "gate") return tooManyAliases(state, name, [change.alias, ...Object.keys(known.gates ?? {})]);
   if (change.kind === "alias" && change.number === null)
     return known.aliases.some(({ alias, number }) => alias === change.alias && number !== null)
       ? null

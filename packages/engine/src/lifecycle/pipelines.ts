@@ -210,6 +210,8 @@ export function decidePipelineStep(batch: Batch, command: PipelineCommand<"decid
   if (own === undefined) return refused({ code: "unknownPipelineStep", runId, step });
   if (own.phase !== "awaitingApproval")
     return refused({ code: "stepNotAwaitingApproval", runId, step, phase: own.phase });
+  if (own.proposalId !== undefined)
+    return refused({ code: "stepAwaitsProposal", runId, step, proposal: own.proposalId });
   batch.emit({ kind: "pipelineStepDecided", version: 1, atMs: batch.nowMs, runId, step, isApproved, actor, reason });
   return done({ kind: "pipelineStepDecided", runId, step, isApproved });
 }

@@ -11,11 +11,23 @@ import {
   isProposalOpen,
   unreachable,
 } from "@headroom/model";
-import type { Command, NodeId, Proposal, ProposedChange, Rejection, TeamName } from "@headroom/model";
+import type {
+  AliasChange,
+  Command,
+  NodeId,
+  PipelineRun,
+  PipelineRunId,
+  Proposal,
+  ProposedChange,
+  Rejection,
+  TeamName,
+} from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { effectOfMove, proposedMove } from "./alias-gates.ts";
 import { planApply } from "./apply-documents.ts";
+import { moveRefusal } from "./artifacts.ts";
 import { planCreation } from "./capacity-orders.ts";
 import { budgetRefusal, proposalRuleOf } from "./change-budget.ts";
 import { planChange } from "./change-workload.ts";
@@ -29,24 +41,56 @@ type ProposalCommandOf<Kind extends Command["kind"]> = Command & { readonly kind
 
 export function createProposal(batch: Batch, command: ProposalCommandOf<"createProposal">): Decision {
   const { world, nowMs: atMs } = batch;
-  const { state } = world;
-  const { change, actor, reason, ground, agent } = command;
   const rejection = creationRefusal(world, command, atMs);
   if (rejection !== null) return refused(rejection);
+  return done({ kind: "proposalSet", ...recordProposal(batch, command) });
+}
+
+type ProposalDraft = Pick<
+  ProposalCommandOf<"createProposal">,
+  "change" | "actor" | "reason" | "ground" | "agent" | "team"
+>;
+
+function recordProposal(
+  batch: Batch,
+  draft: ProposalDraft,
+  run?: PipelineRunId,
+): { readonly id: string; readonly phase: "advised" | "simulated" } {
+  const { world, nowMs: atMs } = batch;
+  const { state } = world;
+  const { change, actor, reason, ground, agent } = draft;
   // The sequence of the event that records the proposal: no other proposal ever has it.
   const id = `p${state.sequence + 1}`;
   const { expiresAfterMs } = proposalRuleOf(state, change.kind);
   const named = agent === undefined ? {} : { agent };
-  const spec = { id, change, team: teamOf(state, command), actor, ...named, reason, ground };
-  batch.emit({ kind: "proposalCreated", version: 4, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
-  return done({ kind: "proposalSet", id, phase: "advised" });
+  const spec = { id, change, team: teamOf(state, draft), actor, ...named, reason, ground };
+  const ofRun = run === undefined ? {} : { run };
+  const proposal = { ...spec, expiresAtMs: atMs + expiresAfterMs, ...ofRun };
+  batch.emit({ kind: "proposalCreated", version: 5, atMs, proposal });
+  if (change.kind !== "alias") return { id, phase: "advised" };
+  batch.emit({ kind: "proposalSimulated", version: 1, atMs, id, effect: effectOfMove(atMs) });
+  return { id, phase: "simulated" };
 }
 
-function creationRefusal(
-  world: World,
-  { change, actor }: ProposalCommandOf<"createProposal">,
-  nowMs: number,
-): Rejection | null {
+/** Proposes to move an alias with a gate, for a step of a pipeline. */
+export function proposeMove(
+  batch: Batch,
+  change: AliasChange,
+  { run, reason }: { readonly run: PipelineRun; readonly reason: string },
+): { readonly id: string } | Rejection {
+  const draft = { change, actor: run.actor, reason, ground: [] };
+  return creationRefusal(batch.world, draft, batch.nowMs) ?? recordProposal(batch, draft, run.id);
+}
+
+/** Withdraws the proposal of a step that is cancelled, if it is not decided. */
+export function withdrawMove(batch: Batch, id: string, actor: string): void {
+  const proposal = batch.world.state.proposals.get(id);
+  if (proposal === undefined || !isUndecided(proposal)) return;
+  const fact = { kind: "proposalWithdrawn", version: 1, atMs: batch.nowMs, id, actor } as const;
+  batch.emit({ ...fact, reason: "the run was cancelled" });
+}
+
+function creationRefusal(world: World, { change, actor }: ProposalDraft, nowMs: number): Rejection | null {
   const open = [...world.state.proposals.values()].filter(isProposalOpen);
   const text = canonicalJson(change);
   const same = open.find((each) => canonicalJson(each.change) === text);
@@ -65,9 +109,10 @@ function numberRefusal(open: readonly Proposal[], actor: string): Rejection | nu
 }
 
 /** The team whose readers see the proposal. */
-function teamOf({ workloads }: ReadonlyState, { change, team }: ProposalCommandOf<"createProposal">): TeamName | null {
+function teamOf({ workloads }: ReadonlyState, { change, team }: ProposalDraft): TeamName | null {
   if (change.kind === "advice") return team ?? null;
   if (change.kind === "quota") return change.team;
+  if (change.kind === "alias") return proposedMove(change)?.name.team ?? null;
   if (change.kind === "priority" || change.kind === "restart" || change.kind === "request")
     return workloads.get(change.workloadId)?.spec.team ?? null;
   return null;
@@ -79,6 +124,11 @@ export function changeRefusal(world: World, change: ProposedChange, nowMs: numbe
   if (change.kind === "quota" && !state.teams.has(change.team)) return { code: "unknownTeam", team: change.team };
   if (change.kind === "spares" && !state.pools.has(change.pool)) return { code: "unknownPool", pool: change.pool };
   if (change.kind === "remediate") return absentNode(state, change.nodeIds);
+  if (change.kind === "alias") {
+    const move = proposedMove(change);
+    if (move === null) return { code: "unknownArtifact", artifact: change.artifact };
+    return moveRefusal(state, move.name, move.target, "proposal");
+  }
   const body = commandOfChange(state, change);
   if (body === null) return null;
   if (body.kind === "drainNode" || body.kind === "resumeNode")
@@ -150,6 +200,6 @@ export function approvalRefusal(
 
 export function setProposalRule(batch: Batch, { rule, actor }: ProposalCommandOf<"setProposalRule">): Decision {
   if (canonicalJson(proposalRuleOf(batch.world.state, rule.kind)) !== canonicalJson(rule))
-    batch.emit({ kind: "proposalRuleSet", version: 4, atMs: batch.nowMs, rule, actor });
+    batch.emit({ kind: "proposalRuleSet", version: 5, atMs: batch.nowMs, rule, actor });
   return done({ kind: "proposalRuleSet", of: rule.kind });
 }

@@ -22,8 +22,8 @@ export type ChangeCommandBody = {
 }[ChangeCommandKind];
 
 /**
- * `null`: the team or the pool does not exist, the change is a phase of the round (`defragment`), it is advice, or it is made
- * outside the engine (`remediate`).
+ * `null`: the team or the pool does not exist, the change is a phase of the round (`defragment`), it is advice, it is made
+ * outside the engine (`remediate`), or it moves an alias past its gate, which no command does (`alias`).
  */
 export function commandOfChange(
   { teams, pools }: Pick<ReadonlyState, "teams" | "pools">,
@@ -42,6 +42,7 @@ export function commandOfChange(
     case "defragment":
     case "advice":
     case "remediate":
+    case "alias":
       return null;
     case "order":
       return { kind: "createCapacityOrder", order: change.order, phase: "planned", reason: "proposed" };

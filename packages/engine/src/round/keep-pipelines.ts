@@ -2,14 +2,16 @@
  * Runs of pipelines go on: clocks create runs, waiting runs start, and steps whose inputs exist are submitted. A step is
  * submitted and recorded as started in one batch, so a crash neither loses nor repeats it.
  */
-import { DATE_PARAM, dayOf, isRunOpen, lastDueMs, pipelineClock } from "@headroom/model";
-import type { PipelineItem, PipelineRun, PipelineRunId } from "@headroom/model";
+import { DATE_PARAM, artifactKey, dayOf, isRunOpen, lastDueMs, pipelineClock } from "@headroom/model";
+import type { PipelineItem, PipelineRun, PipelineRunId, Rejection } from "@headroom/model";
 import { dayText, nextActions } from "@headroom/pipelines";
 import type { PipelineFacts, StepAction, WorkloadOutcome } from "@headroom/pipelines";
 import type { Batch } from "../batch/batch.ts";
 import { runOrdinal } from "../cluster/pipeline-index.ts";
-import { moveAlias } from "../lifecycle/artifacts.ts";
+import { moveAlias, moveOf } from "../lifecycle/artifacts.ts";
 import { createRun, runAdmissionFailure } from "../lifecycle/pipelines.ts";
+import { proposeMove, withdrawMove } from "../lifecycle/proposals.ts";
+import { keepProposal } from "./keep-proposals.ts";
 import { findVersionOf } from "../state/find-artifact.ts";
 import { recordStepWorkload, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
 
@@ -93,6 +95,7 @@ const factsOf = ({ world: { state }, nowMs }: Batch): PipelineFacts => ({
   },
   isStopping: (id) => state.workloads.get(id)?.stopRequested === true,
   cached: (key) => state.cachedSteps.get(key) ?? null,
+  proposalOf: (id) => state.proposals.get(id) ?? null,
   versionOf: (team, text) => findVersionOf(state, team, text),
 });
 
@@ -110,13 +113,15 @@ function perform(batch: Batch, run: PipelineRun, action: StepAction): boolean {
       setAlias(batch, run, action);
       return true;
     case "requestApproval":
-      batch.emit({ kind: "pipelineApprovalRequested", ...fact, step: action.key });
+      batch.emit({ kind: "pipelineApprovalRequested", ...fact, version: 2, step: action.key });
       return true;
     case "stop":
       stopWorkload(batch, action.workloadId, run.actor);
       return true;
     case "settle": {
       const { key: step, phase, reason, artifacts, workloadId, cacheKey } = action;
+      const proposal = run.steps.get(step)?.proposalId;
+      if (proposal !== undefined && phase === "cancelled") withdrawMove(batch, proposal, run.actor);
       batch.emit({
         kind: "pipelineStepEnded",
         ...fact,
@@ -135,17 +140,40 @@ function perform(batch: Batch, run: PipelineRun, action: StepAction): boolean {
   }
 }
 
-/** The registry decides as about a user's move. A refusal fails the step. */
+/** The registry decides as about a user's move. A refusal fails the step; a gate with approval makes it wait for a proposal. */
 function setAlias(batch: Batch, run: PipelineRun, action: StepAction & { readonly kind: "setAlias" }): void {
   const { key: step, alias, version } = action;
   const fact = { version: 1, atMs: batch.nowMs, runId: run.id, step } as const;
   const reason = `pipeline run ${run.id}, step ${step}`;
-  const refusal = moveAlias(batch, { alias, version }, { actor: run.actor, reason, run });
+  const move = moveOf(batch.world.state, alias, version);
+  const refusal: Rejection | null =
+    move === null
+      ? { code: "unknownArtifact", artifact: version }
+      : moveAlias(batch, { ...move, by: "user" }, { actor: run.actor, reason, run });
+  if (refusal?.code === "aliasGated" && move !== null) return propose(batch, run, { step, reason, move });
   batch.emit(
     refusal === null
       ? { kind: "pipelineStepEnded", ...fact, phase: "succeeded", reason: { kind: "aliasSet", alias, version } }
       : { kind: "pipelineStepEnded", ...fact, phase: "failed", reason: { kind: "refused", code: refusal.code } },
   );
+}
+
+interface StepMove {
+  readonly step: string;
+  readonly reason: string;
+  readonly move: NonNullable<ReturnType<typeof moveOf>>;
+}
+
+/** The step waits for the decision. The rule of proposals can approve the move at once. */
+function propose(batch: Batch, run: PipelineRun, { step, reason, move: { name, target } }: StepMove): void {
+  const fact = { atMs: batch.nowMs, runId: run.id, step } as const;
+  const made = proposeMove(batch, { kind: "alias", artifact: artifactKey(name), ...target }, { run, reason });
+  if ("code" in made) {
+    const refused = { kind: "refused", code: made.code } as const;
+    return batch.emit({ kind: "pipelineStepEnded", version: 1, ...fact, phase: "failed", reason: refused });
+  }
+  batch.emit({ kind: "pipelineApprovalRequested", version: 2, ...fact, proposal: made.id });
+  keepProposal(batch, made.id);
 }
 
 /** The limits of a submission apply. A full queue is waited for; any other refusal fails the step. */

@@ -3,8 +3,19 @@
  * expire, and those that were acted on are scored.
  */
 import { commandId, unreachable, usualDefragmentation } from "@headroom/model";
-import type { Proposal, ProposalScore, ProposalStep, Rejection, SimulatedStart, WorkloadId } from "@headroom/model";
+import type {
+  PipelineRun,
+  PipelineRunId,
+  Proposal,
+  ProposalScore,
+  ProposalStep,
+  Rejection,
+  SimulatedStart,
+  WorkloadId,
+} from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import { proposedMove } from "../lifecycle/alias-gates.ts";
+import { moveAlias } from "../lifecycle/artifacts.ts";
 import { apply } from "../lifecycle/apply-documents.ts";
 import { createCapacityOrder } from "../lifecycle/capacity-orders.ts";
 import { changeWorkload } from "../lifecycle/change-workload.ts";
@@ -27,7 +38,8 @@ export function keepProposals(batch: Batch): void {
   for (const id of proposals.keys()) keepProposal(batch, id);
 }
 
-function keepProposal(batch: Batch, id: string): void {
+/** As in each round: approves by the rule, makes the approved change, or lets it expire. */
+export function keepProposal(batch: Batch, id: string): void {
   const { state } = batch.world;
   const proposal = state.proposals.get(id);
   if (proposal === undefined) return;
@@ -44,11 +56,19 @@ function keepProposal(batch: Batch, id: string): void {
 }
 
 /** Makes the change. The user who approved it is the actor of its events. */
-function act(batch: Batch, { id, change, steps }: Proposal): void {
+function act(batch: Batch, { id, change, steps, reason, run }: Proposal): void {
   const fact = { version: 1, atMs: batch.nowMs, id } as const;
   if (change.kind === "defragment") {
     const migrations = gather(batch, batch.world.rules.defragment ?? usualDefragmentation, change.migrationsMax);
     return batch.emit({ kind: "proposalActed", ...fact, migrations });
+  }
+  const move = change.kind === "alias" ? proposedMove(change) : null;
+  if (move !== null) {
+    const author = { actor: approverOf(steps), reason: reasonOfMove(id, reason), run: runOf(batch, run) };
+    const refusal = moveAlias(batch, { ...move, by: "proposal" }, author);
+    return batch.emit(
+      refusal === null ? { kind: "proposalActed", ...fact } : { kind: "proposalFailed", ...fact, code: refusal.code },
+    );
   }
   const refusal =
     changeRefusal(batch.world, change, batch.nowMs) ?? make(batch, commandOfChange(batch.world.state, change), steps);
@@ -56,10 +76,18 @@ function act(batch: Batch, { id, change, steps }: Proposal): void {
   else batch.emit({ kind: "proposalFailed", ...fact, code: refusal.code });
 }
 
+const approverOf = (steps: readonly ProposalStep[]): string =>
+  steps.findLast(({ phase }) => phase === "approved")?.actor ?? AUTOMATIC;
+
+const reasonOfMove = (id: string, reason: string): string => `proposal ${id}${reason === "" ? "" : `: ${reason}`}`;
+
+const runOf = ({ world: { state } }: Batch, id: PipelineRunId | undefined): PipelineRun | null =>
+  (id === undefined ? undefined : state.pipelineRuns.get(id)) ?? null;
+
 function make(batch: Batch, body: ChangeCommandBody | null, steps: readonly ProposalStep[]): Rejection | null {
   if (body === null) return null;
-  const actor = steps.findLast(({ phase }) => phase === "approved")?.actor ?? AUTOMATIC;
-  const decision = decisionOf(batch, body, { commandId: commandId("proposal"), actor, idempotencyKey: null });
+  const common = { commandId: commandId("proposal"), actor: approverOf(steps), idempotencyKey: null };
+  const decision = decisionOf(batch, body, common);
   return decision.kind === "refused" ? decision.rejection : null;
 }
 

@@ -2,7 +2,7 @@
  * The number of the snapshot format that a state needs: that of the newest feature in it. An earlier release refuses a
  * newer number, and reads a state without newer features, so that an upgrade can be undone until they are used.
  */
-import { isLaterProposalKind, isPlanningProposalKind, isRemediationKind } from "@headroom/model";
+import { isAliasKind, isLaterProposalKind, isPlanningProposalKind, isRemediationKind } from "@headroom/model";
 import type { PipelineSpec, ProposalKind } from "@headroom/model";
 import type { State } from "./mutable-state.ts";
 
@@ -13,6 +13,11 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Gates of aliases, and proposals to move them.
+  {
+    format: 35,
+    isIn: (state) => hasProposals(state, isAliasKind) || some(state.artifacts, ({ gates }) => gates !== undefined),
+  },
   // Work that names secrets of its cluster.
   { format: 34, isIn: ({ workloads }) => some(workloads, ({ spec }) => spec.secrets !== undefined) },
   // Endpoints whose accelerator types have an order of their own.

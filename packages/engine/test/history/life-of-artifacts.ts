@@ -30,6 +30,8 @@ export function beginArtifacts(drive: Drive): void {
       produces: ["model:chat", "report:chat"],
     }),
   );
+  const test = { metric: "rows", operator: "ge", value: 10 } as const;
+  drive.receive(change(text, { kind: "gate", alias: "checked", gate: { test, approval: true } }));
   drive.receive(change(text, { kind: "tags", number: 1, tags: { language: "en" } }));
 }
 
@@ -55,6 +57,9 @@ export function endArtifacts(drive: Drive): void {
     { kind: "delete", number: 1 },
     { kind: "restore", number: 1 },
     { kind: "retention", keepVersions: 3 },
+    { kind: "gate", alias: "best", gate: { test: { metric: "loss", operator: "lt", value: null } } },
+    { kind: "gate", alias: "production", gate: { approval: true } },
+    { kind: "gate", alias: "production", gate: null },
   ];
   for (const each of changes) drive.receive(change(chat, each));
 }

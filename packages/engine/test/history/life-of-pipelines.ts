@@ -95,7 +95,7 @@ export function dueClock(drive: Drive): void {
   drive.receive(command({ kind: "removePipeline", name: "every-minute" }));
 }
 
-/** A new version starts a run, whose step moves an alias; a pipeline that needs a value is not started. */
+/** A new version starts a run, whose step moves an alias with a gate once a proposal is approved; a pipeline that needs a value is not started. */
 export function triggerByArtifact(drive: Drive): void {
   const promote: PipelineSpec = {
     name: "promote",
@@ -111,13 +111,20 @@ export function triggerByArtifact(drive: Drive): void {
   const watching = { ...promote, triggers: [{ kind: "alias", alias: "model:triggered@production" }] } as const;
   const steps = [step("report")];
   drive.receive(applied({ pipelines: [promote, needy, { ...watching, name: "watching", steps }] }));
+  const model = { kind: "model", team: teamName("default"), name: "triggered" } as const;
+  const unread = { digest: null, bytes: null, places: [], inputs: [] };
+  drive.receive(command({ kind: "registerArtifact", artifact: { ...model, ...unread }, aliases: [], reason: "" }));
+  const gate = { kind: "gate", alias: "production", gate: { approval: true } } as const;
+  drive.receive(command({ kind: "changeArtifact", artifact: model, change: gate, reason: "" }));
   const dataset = { kind: "dataset", team: teamName("default"), name: "trigger" } as const;
-  const artifact = { ...dataset, digest: null, bytes: null, places: [], inputs: [] };
+  const artifact = { ...dataset, ...unread };
   drive.receive(command({ kind: "registerArtifact", artifact, aliases: [], reason: "" }));
   const [attempt = ""] = drive.engine.state.workloads.get(workloadId(newest(drive)))?.activeAttempts ?? [];
   drive.receive(running(attempt));
   drive.receive({ kind: "artifactReported", attemptId: attempt as never, name: "model:triggered", path: "/m" });
   drive.receive(exited(attempt, code(0, 0)));
+  const id = [...drive.engine.state.proposals.keys()].at(-1) ?? "";
+  drive.receive({ ...command({ kind: "decideProposal", id, verdict: "approve", reason: "good" }), actor: "lead" });
   end(drive, 0);
   for (const name of ["promote", "needy", "watching"]) drive.receive(command({ kind: "removePipeline", name }));
 }

@@ -1,6 +1,7 @@
 /** Words of artifacts in scenarios. */
-import { artifactTitle, parseArtifactRef, teamName } from "@headroom/model";
-import type { ArtifactChange, ArtifactName, Command, EventOf } from "@headroom/model";
+import { artifactKey, artifactTitle, parseArtifactRef, teamName } from "@headroom/model";
+import type { ArtifactChange, GateTest, ArtifactName, Command, EventOf } from "@headroom/model";
+import type { ReadonlyState } from "../../src/index.ts";
 import { command } from "../lab/make.ts";
 import { wordsOf } from "./words.ts";
 
@@ -22,6 +23,12 @@ export function madeOf(text: string): { readonly name: string; readonly path: st
   return { name: text.slice(0, at), path: text.slice(at + 1) };
 }
 
+/** `loss:1.6,score:0.9` */
+export const metricsOf = (text: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    text.split(",").map((part) => [part.slice(0, part.indexOf(":")), Number(part.slice(part.indexOf(":") + 1))]),
+  );
+
 /** `dataset:text [from=dataset:raw,s3://lake/x] [as=production] [digest=sha256:d1]` */
 export function registerOf(text: string): Command {
   const { plain, fields } = wordsOf(text);
@@ -32,11 +39,59 @@ export function registerOf(text: string): Command {
       digest: fields.get("digest") ?? null,
       bytes: null,
       places: [{ store: "local", uri: `/data/${plain[0]}`, state: "declared" }],
+      ...(fields.has("metric") ? { metrics: metricsOf(fields.get("metric") ?? "") } : {}),
       inputs: fields.get("from")?.split(",") ?? [],
     },
     aliases: fields.get("as")?.split(",") ?? [],
     reason: "",
   });
+}
+
+const signs = { "<=": "le", ">=": "ge", "<": "lt", ">": "gt" } as const;
+
+/** `loss<=1.7`, `loss<current`. */
+function gateTestOf(text: string): GateTest {
+  const [, metric = "", sign = "<", value = ""] = /^(.+?)(<=|>=|<|>)(.+)$/.exec(text) ?? [];
+  const operator = signs[sign as keyof typeof signs];
+  return { metric, operator, value: value === "current" ? null : Number(value) };
+}
+
+/** `model:chat@production [test=loss<=1.7] [approval]`, `model:chat@production none` */
+export function gateOf(text: string): Command {
+  const { plain, fields } = wordsOf(text);
+  const [target = "", ...marks] = plain;
+  const [artifact = "", alias = ""] = target.split("@");
+  const test = fields.has("test") ? { test: gateTestOf(fields.get("test") ?? "") } : {};
+  const gate = marks.includes("none")
+    ? null
+    : { ...test, ...(marks.includes("approval") ? { approval: true as const } : {}) };
+  return command({
+    kind: "changeArtifact",
+    artifact: nameOf(artifact),
+    change: { kind: "gate", alias, gate },
+    reason: "",
+  });
+}
+
+/** `model:chat@2 production`: proposes that the alias points to the version. */
+export function moveProposalOf(text: string): Command {
+  const [target = "", alias = ""] = text.split(/\s+/);
+  const change = { kind: "alias", artifact: artifactKey(nameOf(target)), alias, number: numberIn(target) } as const;
+  return command({ kind: "createProposal", change, reason: "better", ground: [] });
+}
+
+/** `approve|reject|withdraw [by=lead]`, about the newest proposal. */
+export function decisionOf({ proposals }: ReadonlyState, text: string): Command {
+  const { plain, fields } = wordsOf(text);
+  const [verdict = ""] = plain;
+  const id = [...proposals.keys()].at(-1) ?? "";
+  const decided = command({
+    kind: "decideProposal",
+    id,
+    verdict: verdict as "approve" | "reject" | "withdraw",
+    reason: "",
+  });
+  return { ...decided, actor: fields.get("by") ?? decided.actor };
 }
 
 /** `model:chat@3 delete|restore|hold|release|alias=production|unalias=production|keep=2` */
@@ -70,6 +125,8 @@ export function artifactText(event: EventOf<"artifactRegistered" | "artifactChan
       return `${artifact}: ${change.alias} points to ${change.number ?? "nothing"}`;
     case "retention":
       return `${artifact}: ${change.keepVersions} versions are kept`;
+    case "gate":
+      return `${artifact}: gate of ${change.alias} ${JSON.stringify(change.gate)}`;
     case "tags":
     case "place":
       return `${artifact}@${change.number}: ${change.kind}`;

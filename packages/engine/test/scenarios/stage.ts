@@ -30,7 +30,7 @@ import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
-import { changeOf, madeOf, registerOf } from "./artifact-words.ts";
+import { changeOf, decisionOf, gateOf, madeOf, metricsOf, moveProposalOf, registerOf } from "./artifact-words.ts";
 import { executorOf } from "./executor-words.ts";
 import { advanceOf, burstPoolOf, expectedText, orderOf, reportOf } from "./order-words.ts";
 import { provenPoolOf, qualifyOf } from "./qualification-words.ts";
@@ -287,6 +287,9 @@ export class Stage {
       return [command({ kind: "removeNode", nodeId: nodeId(name), running })];
     },
     executor: (rest) => [executorOf(rest)],
+    gate: (rest) => [gateOf(rest)],
+    propose: (rest) => [moveProposalOf(rest)],
+    decide: (rest) => [decisionOf(this.#drive.engine.state, rest)],
     register: (rest) => [registerOf(rest)],
     change: (rest) => [changeOf(rest)],
     order: (rest) => [orderOf(rest)],
@@ -330,7 +333,10 @@ export class Stage {
     exit: (rest) => {
       const words = wordsOf(rest);
       const made = words.fields.get("made");
-      const artifacts = made === undefined ? {} : { artifacts: [{ ...madeOf(made), digest: "sha256:d1", bytes: 7 }] };
+      const metric = words.fields.get("metric");
+      const metrics = metric === undefined ? {} : { metrics: metricsOf(metric) };
+      const artifacts =
+        made === undefined ? {} : { artifacts: [{ ...madeOf(made), digest: "sha256:d1", bytes: 7, ...metrics }] };
       return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)], ...artifacts }];
     },
     joined: (rest) => [{ kind: "workersJoined", attemptId: this.#attempt(wordsOf(rest)) }],

@@ -25,8 +25,10 @@ const CHANGED_VERSIONS = {
   checkpointWaitEnded: 2,
   capacityOrderDecided: 2,
   capacityOrderFailed: 2,
-  proposalCreated: 4,
-  proposalRuleSet: 4,
+  proposalCreated: 5,
+  proposalRuleSet: 5,
+  artifactChanged: 2,
+  pipelineApprovalRequested: 2,
 } as const;
 
 export interface Fact<Kind extends string> {

@@ -40,7 +40,12 @@ export type PipelineEvent =
       /** Absent: the step is not cached. */
       readonly cacheKey?: string;
     })
-  | (Fact<"pipelineApprovalRequested"> & { readonly runId: PipelineRunId; readonly step: string })
+  /** `proposal`: the proposal whose decision is awaited. Absent: a person approves the step itself. */
+  | (Fact<"pipelineApprovalRequested"> & {
+      readonly runId: PipelineRunId;
+      readonly step: string;
+      readonly proposal?: string;
+    })
   /** A person approved or rejected a step, which ends with this event. */
   | (Fact<"pipelineStepDecided"> & {
       readonly runId: PipelineRunId;

@@ -1,6 +1,7 @@
 /**
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
+import type { GateTest } from "../resources/artifact.ts";
 import type { CapacityOrderPhase } from "../resources/capacity-order.ts";
 import type { ProposalKind, ProposalPhase } from "../resources/proposal.ts";
 import type { PipelineRunId } from "../resources/pipeline.ts";
@@ -225,6 +226,18 @@ export type Rejection =
   | { readonly code: "artifactOnHold"; readonly artifact: string; readonly actor: string; readonly reason: string }
   /** The change does not apply to the version as it is: it is not deleted, or not on hold, for example. */
   | { readonly code: "artifactUnchanged"; readonly artifact: string; readonly change: string }
+  /** The alias has a gate with approval, so it is moved by a proposal only. `artifact`: key and alias. */
+  | { readonly code: "aliasGated"; readonly artifact: string; readonly number: number | null }
+  /** `artifact`: the version. `value: null`: that of the version to which the alias points. `found: null`: there is none. */
+  | {
+      readonly code: "gateFailed";
+      readonly artifact: string;
+      readonly alias: string;
+      readonly metric: string;
+      readonly operator: GateTest["operator"];
+      readonly value: number | null;
+      readonly found: number | null;
+    }
   | { readonly code: "unknownExecutor"; readonly executor: string }
   /** The executor answers, so its attempts cannot be given up. */
   | { readonly code: "executorReachable"; readonly executor: string }
@@ -256,6 +269,8 @@ export type Rejection =
       readonly step: string;
       readonly phase: string;
     }
+  /** The step moves an alias with a gate: its proposal is decided instead. */
+  | { readonly code: "stepAwaitsProposal"; readonly runId: string; readonly step: string; readonly proposal: string }
   | {
       readonly code: "tooManyPipelines";
       readonly of: "pipelines" | "runs" | "steps";

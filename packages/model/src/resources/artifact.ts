@@ -145,6 +145,21 @@ export interface ArtifactAlias {
   readonly moves: readonly AliasMove[];
 }
 
+/** A condition on a metric of the version to which an alias is to point. */
+export interface GateTest {
+  readonly metric: string;
+  readonly operator: "lt" | "le" | "gt" | "ge";
+  /** `null`: that metric of the version to which the alias points now; if there is none, the test passes. */
+  readonly value: number | null;
+}
+
+/** Conditions under which an alias is moved. At least one is stated. */
+export interface AliasGate {
+  readonly test?: GateTest;
+  /** The move is a proposal that another user approves. Absent: whoever may change the artifact moves the alias. */
+  readonly approval?: true;
+}
+
 /** A name with its aliases. Versions are numbered from 1 by a counter that never goes back. */
 export interface Artifact extends ArtifactName {
   readonly lastNumber: number;
@@ -153,6 +168,8 @@ export interface Artifact extends ArtifactName {
   /** Numbers of the deleted versions that can be restored, in the order of their deletion. Absent: none. */
   readonly deletedNumbers?: readonly number[];
   readonly aliases: readonly ArtifactAlias[];
+  /** Gates by alias. Absent: none. */
+  readonly gates?: Readonly<Record<string, AliasGate>>;
   /** Number of versions that are kept besides those in use; absent: all. */
   readonly keepVersions?: number;
 }
@@ -168,7 +185,9 @@ export type ArtifactChange =
   | { readonly kind: "delete"; readonly number: number }
   | { readonly kind: "restore"; readonly number: number }
   /** `null`: every version is kept. */
-  | { readonly kind: "retention"; readonly keepVersions: number | null };
+  | { readonly kind: "retention"; readonly keepVersions: number | null }
+  /** `null`: the alias has no gate any more. */
+  | { readonly kind: "gate"; readonly alias: string; readonly gate: AliasGate | null };
 
 /** Maximum number of names and of versions. A version with a few places takes about a kilobyte of memory. */
 export const ARTIFACTS_MAX = 50_000;

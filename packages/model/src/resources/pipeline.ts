@@ -197,6 +197,8 @@ export interface StepRun {
   /** When its workload was submitted, or its approval requested. */
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
+  /** The proposal to move an alias with a gate, for which the step waits. Absent: it waits for no proposal. */
+  readonly proposalId?: string;
 }
 
 export interface PipelineRun {

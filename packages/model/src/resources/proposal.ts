@@ -4,6 +4,7 @@
  */
 import type { CapacityOrderDraft } from "./capacity-order.ts";
 import type { NodeId, PoolName, TeamName, WorkloadId } from "./ids.ts";
+import type { PipelineRunId } from "./pipeline.ts";
 import type { Amounts, Team } from "./team.ts";
 
 export const PROPOSAL_KINDS = [
@@ -18,6 +19,7 @@ export const PROPOSAL_KINDS = [
   "order",
   "advice",
   "remediate",
+  "alias",
 ] as const;
 export type ProposalKind = (typeof PROPOSAL_KINDS)[number];
 
@@ -50,7 +52,8 @@ export type ProposedChange =
   | { readonly kind: "order"; readonly order: CapacityOrderDraft }
   /** A step that people take outside the control plane. Approving it acknowledges it and changes nothing. */
   | { readonly kind: "advice"; readonly about: string; readonly text: string }
-  | RemediateChange;
+  | RemediateChange
+  | AliasChange;
 
 /**
  * A remediation document of the operator is carried out on the nodes, in waves outside the engine. `digest` is that of the
@@ -61,6 +64,14 @@ export interface RemediateChange {
   readonly remediation: string;
   readonly digest: string;
   readonly nodeIds: readonly NodeId[];
+}
+
+/** An alias of an artifact (`artifact`: its key) is pointed to a version. `null`: the alias is removed. */
+export interface AliasChange {
+  readonly kind: "alias";
+  readonly artifact: string;
+  readonly alias: string;
+  readonly number: number | null;
 }
 
 /** Other amounts that a workload requests. Absent fields stay as they are. */
@@ -75,6 +86,9 @@ const LATER_KINDS: ReadonlySet<ProposalKind> = new Set(["resume", "restart", "sp
 
 /** The kind that came with version 4 of `proposalCreated`. */
 export const isRemediationKind = (kind: ProposalKind): boolean => kind === "remediate";
+
+/** The kind that came with version 5 of `proposalCreated`. */
+export const isAliasKind = (kind: ProposalKind): boolean => kind === "alias";
 
 export const isLaterProposalKind = (kind: ProposalKind): boolean => LATER_KINDS.has(kind);
 
@@ -100,6 +114,8 @@ export interface ProposalSpec {
   readonly reason: string;
   readonly ground: readonly ProposalGround[];
   readonly expiresAtMs: number;
+  /** The run of a pipeline whose step proposes the change. Absent: none. */
+  readonly run?: PipelineRunId;
 }
 
 /** Start of waiting work with and without the change. `null`: not within the horizon. */
@@ -216,6 +232,7 @@ export const usualProposalRules: Readonly<Record<ProposalKind, ProposalRule>> = 
   order: rule("order", 30 * DAY_MS, 4),
   advice: { ...rule("advice", 30 * DAY_MS, 60), mode: "advise" },
   remediate: rule("remediate", 7 * DAY_MS, 4),
+  alias: rule("alias", 7 * DAY_MS, 60),
 };
 
 export const isProposalOpen = ({ phase }: Pick<Proposal, "phase">): boolean =>

@@ -75,6 +75,17 @@ export async function changeArtifact(
   return { artifact, number };
 }
 
+export async function setArtifactGate(
+  plane: ControlPlane,
+  call: Call<"setArtifactGate">,
+): Promise<Answer<"setArtifactGate">> {
+  const wanted = await ofArtifact(plane, call, (_state, { artifact }) =>
+    views.gateCommand(artifact, call.params.alias, call.body),
+  );
+  const { artifact, number } = await command(plane, call, wanted, "artifactChanged");
+  return { artifact, number };
+}
+
 /** A further place must admit the rule that the version has. A version without a rule cannot get one afterwards. */
 export function checkPlace(
   plane: Pick<ControlPlane, "storeService">,

@@ -65,6 +65,7 @@ import { channelRefusal } from "./notification-channels.ts";
 import {
   artifactLineage,
   changeArtifact,
+  setArtifactGate,
   getArtifact,
   getArtifactVersion,
   listArtifactVersions,
@@ -380,6 +381,7 @@ export const handlers: Handlers = {
   getArtifactVersion,
   artifactLineage,
   changeArtifact,
+  setArtifactGate,
   executors,
   declareExecutor,
   abandonExecutor,

@@ -3,7 +3,7 @@
  * decides about the own team, and a change that reaches beyond the grant is for the whole control plane to decide.
  */
 import type { ReadonlyState } from "@headroom/engine";
-import { teamWithQuota } from "@headroom/model";
+import { parseArtifactRef, teamWithQuota } from "@headroom/model";
 import type { Proposal, TeamName, WorkloadId } from "@headroom/model";
 import { ProblemError } from "@headroom/protocol";
 import type { Permission, ProposalRequest } from "@headroom/protocol";
@@ -81,6 +81,10 @@ export function ofProposed(
       const { workloadId } = change;
       const team = state.workloads.get(workloadId as WorkloadId)?.spec.team ?? ("" as TeamName);
       return ofTeam(team, () => rejected({ code: "unknownWorkload", workloadId }));
+    }
+    case "alias": {
+      const team = parseArtifactRef(change.artifact)?.team ?? ("" as TeamName);
+      return ofTeam(team, () => rejected({ code: "unknownArtifact", artifact: change.artifact }));
     }
     case "drain":
     case "defragment":

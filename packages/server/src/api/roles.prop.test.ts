@@ -9,6 +9,7 @@ import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
 /** The least role that has each permission, stated here once more and not derived. */
 const leastRole: Readonly<Record<Permission, Role>> = {
+  "artifacts.gate": "operator",
   "artifacts.read": "viewer",
   "artifacts.write": "member",
   "calendar.read": "viewer",
@@ -225,6 +226,7 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   }),
   registerArtifact: () => artifact,
   changeArtifact: () => ({ change: { kind: "alias", alias: "production", number: 1 } }),
+  setArtifactGate: () => ({ gate: { approval: true } }),
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
   createCapacityOrder: () => ({ name: "rack-7", pool: "absent", nodeCount: 1, arrival, shape: nodeShape }),
   advanceCapacityOrder: () => ({ phase: "arriving", arrival }),
@@ -266,7 +268,8 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
                   : subject === "artifact"
                     ? "model:lab/nlp/chat"
                     : "absent");
-  const url = path.replace(/\{\w+\}/, encodeURIComponent(id));
+  // The first parameter is the subject. Others are valid, so that an answer is about access.
+  const url = path.replace("{alias}", "production").replace(/\{\w+\}/, encodeURIComponent(id));
   const query = name === "apply" || name === "changeWorkload" || name === "startPipelineRun" ? "?dryRun=true" : "";
   const body = bodies[name]?.(isOwn) ?? {};
   return fetch(live.url + url + query, {

@@ -1,4 +1,5 @@
 /** The simulated effect of a proposal, for people, agents and the remedy service alike. */
+import { effectOfMove } from "@headroom/engine";
 import type { ProposalEffect, ProposedChange, RemediateChange } from "@headroom/model";
 import { ProblemError } from "@headroom/protocol";
 import { PROPOSAL_HORIZON_MS, effectOfDefragmentation, effectOfWhatIf, rejectionProblem } from "@headroom/views";
@@ -19,6 +20,7 @@ export async function effectOfProposal(
 ): Promise<ProposalEffect> {
   const change = await driver.read(({ state }) => state.proposals.get(id)?.change ?? null);
   if (change === null) throw new ProblemError(rejectionProblem({ code: "unknownProposal", id }));
+  if (change.kind === "alias") return effectOfMove(nowMs());
   if (change.kind === "defragment") {
     const answer = await forecast.ask({ kind: "defragmentation" }, actor, gone);
     return effectOfDefragmentation(answer, change.migrationsMax, nowMs());

@@ -43,6 +43,9 @@ function randomChange(luck: Luck, { nodes, pools, teams, workloads }: ReadonlySt
   if (kind === "defragment") return { kind, migrationsMax: luck.between(1, 3) };
   if (kind === "quota") return { kind, team: luck.pick([...teams.keys()]), weight: luck.between(1, 9) };
   if (kind === "advice") return { kind, about: "random", text: `advice ${luck.below(1_000)}` };
+  // Random worlds register no artifacts, so that the change is refused.
+  if (kind === "alias")
+    return { kind, artifact: "model:default/none", alias: "production", number: luck.between(1, 3) };
   if (kind === "order") {
     if (pools.size === 0) return null;
     const arrival = { kind: "leadTime", p50Ms: 60_000, p95Ms: 120_000 } as const;

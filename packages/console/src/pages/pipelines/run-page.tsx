@@ -134,7 +134,7 @@ function StepList({ run, steps: { items, nextCursor } }: StepListProps): ReactEl
   return (
     <Panel title="Steps">
       <ul aria-label="Steps" className="divide-y divide-line">
-        {items.map(({ key, phase, sentence, workloadId, item }) => (
+        {items.map(({ key, phase, sentence, workloadId, item, proposalId }) => (
           <li key={key} data-row className="px-4 py-2">
             <p className="flex flex-wrap items-center gap-x-2">
               {workloadId === null ? (
@@ -148,7 +148,7 @@ function StepList({ run, steps: { items, nextCursor } }: StepListProps): ReactEl
               {item === null ? null : <code className="font-mono text-xs break-all text-ink-2">{item}</code>}
             </p>
             {sentence === "" ? null : <p className="break-words text-ink-2">{sentence}</p>}
-            {phase === "awaitingApproval" ? <Approval runId={run.id} step={key} /> : null}
+            {phase === "awaitingApproval" && proposalId === undefined ? <Approval runId={run.id} step={key} /> : null}
           </li>
         ))}
       </ul>
