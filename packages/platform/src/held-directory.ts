@@ -25,6 +25,11 @@ const O_PATH = 0o10000000;
 const OVERWRITE = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
 /** Each level of a removal holds a descriptor. */
 const DEPTH_MAX = 600;
+/** Names of a removal that are held in memory, and how often more are read: others can add names meanwhile. */
+const BATCH_NAMES = 10_000;
+const BATCHES_MAX = 1_000;
+/** Names that are looked at for each that may be taken. */
+const LOOKED_FACTOR = 10;
 /** Plain numbers: what is not closed at the end of a process is no error. */
 const openDescriptor = promisify(openNumber);
 const closeDescriptor = promisify(close);
@@ -117,10 +122,14 @@ export class HeldDirectory {
     await writeFile(this.at(name), text, { flag: OVERWRITE, mode: 0o600, flush });
   }
 
-  /** `max`: others are left out. */
-  async names(max = Infinity): Promise<readonly string[]> {
+  /** At most `max` of the names that are wanted, among the first `LOOKED_FACTOR` times as many names. Others are left out. */
+  async names(max = Infinity, isWanted: (name: string) => boolean = () => true): Promise<readonly string[]> {
     const names: string[] = [];
-    for await (const { name } of await opendir(this.path, { bufferSize: 1_000 })) if (names.push(name) >= max) break;
+    let looked = 0;
+    for await (const { name } of await opendir(this.path, { bufferSize: 1_000 })) {
+      if (isWanted(name)) names.push(name);
+      if (names.length >= max || ++looked >= max * LOOKED_FACTOR) break;
+    }
     return names;
   }
 
@@ -141,11 +150,20 @@ export class HeldDirectory {
     try {
       if (depth >= DEPTH_MAX) throw new Error(`${name} has more than ${DEPTH_MAX} levels of directories. Remove it.`);
       await folder.chmod(0o700);
-      for (const each of await folder.names()) await folder.remove(each, depth + 1);
+      await folder.empty(depth + 1);
     } finally {
       await folder.close();
     }
     await rmdir(at).catch(unlessCode("ENOENT"));
+  }
+
+  /** Removes all that is in it. */
+  async empty(depth = 0): Promise<void> {
+    for (let batch = 0; batch < BATCHES_MAX; batch++) {
+      const names = await this.names(BATCH_NAMES);
+      if (names.length === 0) break;
+      for (const each of names) await this.remove(each, depth);
+    }
   }
 
   async close(): Promise<void> {

@@ -19,6 +19,7 @@ export { loadPageFiles, pageHeaders } from "./page-files.ts";
 export type { PageFile } from "./page-files.ts";
 export { runCommand } from "./run-command.ts";
 export type { CommandOutput } from "./run-command.ts";
+export { unlessAborted } from "./unless-aborted.ts";
 export { syncPath } from "./sync-path.ts";
 export { readTlsFiles, renewTls, TLS_VERSION_MIN } from "./tls-files.ts";
 export type { TlsFiles, TlsPair } from "./tls-files.ts";

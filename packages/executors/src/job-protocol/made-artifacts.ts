@@ -4,7 +4,7 @@
  */
 import { isRegistered } from "@headroom/model";
 import type { ReportedArtifact } from "@headroom/model";
-import { OperationalError, contentDigest } from "@headroom/platform";
+import { OperationalError, contentDigest, unlessAborted } from "@headroom/platform";
 import { readableIn } from "./attempt-roots.ts";
 import type { AttemptPlaces } from "./attempt-roots.ts";
 
@@ -39,14 +39,18 @@ type Content = Pick<ReportedArtifact, "digest" | "bytes" | "problem">;
 async function contentOf(target: string, places: AttemptPlaces, signal: AbortSignal): Promise<Content> {
   if (signal.aborted) return {};
   try {
-    const real = await readableIn(target, places);
-    if (real === null) return {};
-    const { digest, bytes } = await contentDigest(real, signal);
-    return { digest, bytes };
+    return await unlessAborted(digestIn(target, places, signal), signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return {};
     return { problem: problemOf(error, target) };
   }
+}
+
+async function digestIn(target: string, places: AttemptPlaces, signal: AbortSignal): Promise<Content> {
+  const real = await readableIn(target, places);
+  if (real === null) return {};
+  const { digest, bytes } = await contentDigest(real, signal);
+  return { digest, bytes };
 }
 
 function problemOf(error: unknown, target: string): string {

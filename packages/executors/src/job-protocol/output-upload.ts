@@ -6,9 +6,10 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArtifactRef } from "@headroom/model";
 import type { AttemptId, ReportedArtifact, WorkloadId } from "@headroom/model";
-import { OperationalError } from "@headroom/platform";
+import { OperationalError, unlessAborted } from "@headroom/platform";
 import { abandonLeft, mayWrite, prefixOf, removeContent, rootOf, upload, uploadedKey } from "@headroom/stores";
 import type { PlaceDeclaration, StoreSet } from "@headroom/stores";
+import { RealPaths } from "./real-paths.ts";
 import type { AttemptTransfer } from "./input-staging.ts";
 import { readableIn } from "./attempt-roots.ts";
 import type { AttemptPlaces } from "./attempt-roots.ts";
@@ -19,6 +20,8 @@ import type { UploadRecord } from "./upload-record.ts";
 const PARALLEL = 4;
 /** A store that does not answer is tried again until the time of the upload is over. */
 const PAUSE_MS = 10_000;
+/** Time in which an upload abandons what it began, after its own time is over. */
+const LEAVE_MS = 30_000;
 /** Bytes of failed tries that a killed control plane can leave unreported. */
 const FAILED_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -31,6 +34,7 @@ export interface UploadOwner {
 export class OutputUpload {
   readonly #stores: StoreSet;
   readonly #notesDir: string;
+  readonly #paths = new RealPaths();
   /** Stores whose interrupted writings were abandoned by this process. */
   readonly #cleared = new Map<string, Promise<void>>();
 
@@ -56,7 +60,9 @@ export class OutputUpload {
       try {
         return {
           ...artifact,
-          stored: await this.#stored(to, () => this.#upload(artifact, to, { places, signal, of })),
+          stored: await this.#stored(to, () =>
+            unlessAborted(this.#upload(artifact, to, { places, signal, of }), signal, LEAVE_MS),
+          ),
         };
       } catch (error) {
         const mayPass = error instanceof OperationalError && error.retryable;
@@ -105,7 +111,7 @@ export class OutputUpload {
     const declaration = this.#admitting(to);
     const source = await readableIn(target, places);
     if (source === null) throw unreadable(target);
-    const refusal = await sourceRefusal(this.#stores, { source, homeDir: places.homeDir }, to);
+    const refusal = await sourceRefusal(this.#stores, { source, homeDir: places.homeDir, paths: this.#paths }, to);
     if (refusal !== null) throw new OperationalError("sourceForbidden", `${target} must not be read. ${refusal}`);
     const { store, turns } = await this.#stores.open(declaration);
     await this.#clear(to.store, store);

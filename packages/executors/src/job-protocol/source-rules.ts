@@ -4,26 +4,34 @@
  */
 import { realpath } from "node:fs/promises";
 import path from "node:path";
+import { OperationalError } from "@headroom/platform";
 import { rootOf } from "@headroom/stores";
-import type { StoreSet } from "@headroom/stores";
+import type { StoreDeclaration, StoreSet } from "@headroom/stores";
+import type { RealPaths } from "./real-paths.ts";
 import { isWithin } from "./untrusted-files.ts";
 import type { UploadRecord } from "./upload-record.ts";
 
+type SharedStore = StoreDeclaration & { readonly type: "shared" };
+
+interface StoreRoot {
+  readonly store: SharedStore;
+  /** A store can be declared by a path with links. */
+  readonly root: string;
+}
+
 /**
  * The reason; `null`: the work may read the file, or directory, so it may be copied. `source`: its path without links. Own directories
- * of attempts (`homeDir`) have only what the attempt wrote.
+ * of attempts (`homeDir`) have only what the attempt wrote. Throws a retryable `OperationalError` if a store did not answer until now.
  */
 export async function sourceRefusal(
   stores: Pick<StoreSet, "declarations" | "readingRefusal">,
-  { source, homeDir }: { readonly source: string; readonly homeDir: string },
+  { source, homeDir, paths }: { readonly source: string; readonly homeDir: string; readonly paths: RealPaths },
   { store, team, rule }: UploadRecord,
 ): Promise<string | null> {
-  if (isWithin(await realOf(homeDir), source)) return null;
+  if (isWithin((await paths.of(homeDir)).path, source)) return null;
   let around = { depth: 0, uri: `file://${source}`, isOwn: false };
-  for (const each of stores.declarations) {
-    if (each.type !== "shared") continue;
-    // A store can be declared by a path with links.
-    const root = await realOf(each.path);
+  const shared = stores.declarations.filter((each) => each.type === "shared");
+  for (const { store: each, root } of await rootsOf(shared, source, paths)) {
     const uri = `${rootOf(each)}${path.relative(root, source)}`;
     // Bytes that stay in a store of one rule keep that rule.
     const isOwn = each.name === store && each.rules.length === 1;
@@ -34,4 +42,17 @@ export async function sourceRefusal(
   return stores.readingRefusal(around.uri, { team, rule, version: null, isOwn: around.isOwn });
 }
 
-const realOf = (directory: string): Promise<string> => realpath(directory).catch(() => directory);
+/** A source that answers lies in no store that is silent before and after that: such a store is compared by its last known root. */
+async function rootsOf(
+  shared: readonly SharedStore[],
+  source: string,
+  paths: RealPaths,
+): Promise<readonly StoreRoot[]> {
+  const found = await Promise.all(shared.map(async (store) => ({ store, ...(await paths.of(store.path)) })));
+  const silent = found.filter(({ isAnswered }) => !isAnswered);
+  if (silent.length > 0) await realpath(source);
+  for (const { store } of silent)
+    if (!paths.isSilent(store.path))
+      throw new OperationalError("storeSilent", `The store ${store.name} did not answer.`, { retryable: true });
+  return found.map(({ store, path: root }) => ({ store, root }));
+}

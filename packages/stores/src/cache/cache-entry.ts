@@ -1,7 +1,7 @@
 /** One entry of a node's cache on disk: the content and a record beside it. */
 import { createHash } from "node:crypto";
 import { constants, renameSync, writeFileSync } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, opendir } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { contentDigest, OperationalError, syncPath } from "@headroom/platform";
@@ -24,6 +24,9 @@ const entryRecord = z.strictObject({
 
 export type EntryRecord = z.output<typeof entryRecord>;
 
+/** Names in an entry or draft, and how deep they are. Transfers make fewer; jobs of this user can add more in a shared directory. */
+const NAMES_MAX = 400_000;
+const DEPTH_MAX = 100;
 const { O_RDONLY } = constants;
 const RECORD = "entry.json";
 
@@ -147,7 +150,7 @@ async function walk(folder: HeldDirectory, name: string, work: TreeWork): Promis
     return;
   }
   try {
-    for (const each of await directory.names()) await walk(directory, each, work);
+    for (const each of await directory.names(NAMES_MAX)) await walk(directory, each, work);
     await work.directory(directory);
   } finally {
     await directory.close();
@@ -156,24 +159,50 @@ async function walk(folder: HeldDirectory, name: string, work: TreeWork): Promis
 
 async function fingerprintOf(target: string): Promise<string> {
   const hash = createHash("sha256");
-  await addTree(hash, target, "");
+  await addTree(hash, target, { name: "", depth: 0, left: { names: NAMES_MAX } });
   return hash.digest("hex");
 }
 
-async function addTree(hash: ReturnType<typeof createHash>, target: string, name: string): Promise<void> {
-  const stat = await lstat(target, { bigint: true });
-  const kind = stat.isDirectory() ? "d" : stat.isFile() ? "f" : "other";
-  hash.update(`${kind} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.ino} ${JSON.stringify(name)}\n`);
-  if (!stat.isDirectory()) return;
-  for (const child of (await readdir(target)).toSorted())
-    await addTree(hash, path.join(target, child), `${name}/${child}`);
+interface Within {
+  readonly name: string;
+  readonly depth: number;
+  /** Names that may still be read of the whole tree. */
+  readonly left: { names: number };
 }
 
-/** Bytes that a draft takes of the disk; 0: there is none. */
-export async function bytesOnDisk(target: string): Promise<number> {
-  const stat = await lstat(target).catch(() => null);
-  if (stat?.isDirectory() !== true) return (stat?.blocks ?? 0) * 512;
-  let sum = 0;
-  for (const name of await readdir(target)) sum += await bytesOnDisk(path.join(target, name));
-  return sum;
+async function addTree(hash: ReturnType<typeof createHash>, target: string, within: Within): Promise<void> {
+  const stat = await lstat(target, { bigint: true });
+  const kind = stat.isDirectory() ? "d" : stat.isFile() ? "f" : "other";
+  const { size, mtimeNs, ctimeNs, ino } = stat;
+  hash.update(`${kind} ${size} ${mtimeNs} ${ctimeNs} ${ino} ${JSON.stringify(within.name)}\n`);
+  if (!stat.isDirectory()) return;
+  for (const child of (await namesIn(target, within)).toSorted())
+    await addTree(hash, path.join(target, child), {
+      ...within,
+      name: `${within.name}/${child}`,
+      depth: within.depth + 1,
+    });
+}
+
+/** Throws if the tree is larger than content can be. */
+async function namesIn(target: string, { depth, left }: Pick<Within, "depth" | "left">): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name } of await opendir(target, { bufferSize: 1_000 })) {
+    if (depth >= DEPTH_MAX || left.names-- <= 0) throw new Error(`${target} is in a tree of too many files`);
+    names.push(name);
+  }
+  return names;
+}
+
+/** Bytes that a draft takes of the disk; 0: there is none; `null`: it is larger than a draft can be. */
+export async function bytesOnDisk(target: string, namesMax = NAMES_MAX): Promise<number | null> {
+  const left = { names: namesMax };
+  const add = async (at: string, depth: number): Promise<number> => {
+    const stat = await lstat(at).catch(() => null);
+    if (stat?.isDirectory() !== true) return (stat?.blocks ?? 0) * 512;
+    let sum = 0;
+    for (const name of await namesIn(at, { depth, left })) sum += await add(path.join(at, name), depth + 1);
+    return sum;
+  };
+  return add(target, 0).catch(() => null);
 }

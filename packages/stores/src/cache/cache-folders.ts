@@ -10,6 +10,8 @@ import { bytesOnDisk } from "./cache-entry.ts";
 /** Names of entries and drafts, and of what is being removed. An operator's own files in the folder are left alone. */
 export const KEY = /^[0-9a-f]{64}$/;
 const GONE = /^gone-/;
+/** Entries, and drafts, that one opening takes in. Jobs of this user can fill the folders. */
+const FOUND_MAX = 100_000;
 /** Time for which a cut transfer can be continued. */
 const DRAFT_KEPT_MS = 86_400_000;
 
@@ -65,19 +67,34 @@ export function lockCache({ dir }: CacheFolders, name: string): () => void {
   );
 }
 
-/** Bytes of drafts that can be continued, by key. Older ones are removed. */
-export async function readDrafts({ drafts }: CacheFolders): Promise<ReadonlyMap<string, number>> {
+/** Keys of entries. The bytes of those that are left out are not used, and not counted. */
+export const entryKeys = ({ entries }: CacheFolders, max = FOUND_MAX): Promise<readonly string[]> =>
+  entries.names(max, (name) => KEY.test(name));
+
+/** Bytes of drafts that can be continued, by key. Older ones are removed, and those that no transfer can have made. */
+export async function readDrafts({ drafts }: CacheFolders, max = FOUND_MAX): Promise<ReadonlyMap<string, number>> {
   const kept = new Map<string, number>();
-  for (const name of await drafts.names()) {
-    if (!KEY.test(name) && !GONE.test(name)) continue;
+  for (const name of await drafts.names(max, (each) => KEY.test(each) || GONE.test(each))) {
     const at = drafts.at(name);
-    if (GONE.test(name) || Date.now() - (await lstat(at)).mtimeMs > DRAFT_KEPT_MS) await drafts.remove(name);
-    else kept.set(name, await bytesOnDisk(at));
+    const stat = GONE.test(name) ? null : await lstat(at).catch(unlessGone);
+    const isOld = stat === null || Date.now() - stat.mtimeMs > DRAFT_KEPT_MS;
+    const bytes = isOld ? null : await bytesOnDisk(at);
+    if (bytes === null) await removeOrLeave(drafts, name);
+    else kept.set(name, bytes);
   }
   return kept;
 }
 
-export const draftBytes = async ({ drafts }: CacheFolders, key: string): Promise<number> => bytesOnDisk(drafts.at(key));
+/** Jobs of this user can make directories that are too deep to be removed. The cache is used nevertheless. */
+export async function removeOrLeave(folder: HeldDirectory, name: string): Promise<void> {
+  await folder.remove(name).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    process.emitWarning(`${name} stays in the cache, because it could not be removed. ${reason}`);
+  });
+}
+
+export const draftBytes = async ({ drafts }: CacheFolders, key: string): Promise<number> =>
+  (await bytesOnDisk(drafts.at(key))) ?? 0;
 
 /** Whether the held folders are those at the paths: nobody has removed them or put others in their places. */
 export async function areThere({ entries, drafts, leases }: CacheFolders, dir: string): Promise<boolean> {

@@ -29,12 +29,13 @@ import {
   areThere,
   closeFolders,
   draftBytes,
+  entryKeys,
   holdFolders,
   inEntry,
-  KEY,
   lockCache,
   makeDraft,
   readDrafts,
+  removeOrLeave,
   unlessGone,
 } from "./cache-folders.ts";
 import type { CacheFolders } from "./cache-folders.ts";
@@ -196,8 +197,7 @@ export class NodeCache {
     this.#unlock = lockCache(folders, this.#options.dir);
     await this.#leases.open(folders.leases);
     for (const [name, bytes] of await readDrafts(folders)) this.#left.set(name, bytes);
-    for (const key of await entries.names()) {
-      if (!KEY.test(key)) continue;
+    for (const key of await entryKeys(folders)) {
       let read: EntryRecord | null = null;
       try {
         read = await inEntry(folders, key, readEntry);
@@ -207,7 +207,7 @@ export class NodeCache {
       }
       const record = read === null ? null : recordInBoot(read, this.#options.bootId);
       if (record === null) {
-        await entries.remove(key);
+        await removeOrLeave(entries, key);
         continue;
       }
       const item = { ...record, usedAtMs: Math.trunc((await lstat(entries.at(key))).mtimeMs) };

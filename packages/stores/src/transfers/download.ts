@@ -128,7 +128,7 @@ async function resume(
   const plan = JSON.stringify({ bootId, partBytes, objects });
   const isSame = (await dir.read("plan.json", Buffer.byteLength(plan)).catch(() => null)) === plan;
   if (!isSame) {
-    for (const name of await dir.names()) await dir.remove(name);
+    await dir.empty();
     await dir.write("plan.json", plan);
     return new Set();
   }
