@@ -43,7 +43,7 @@ for (; next < first + worlds && performance.now() < untilMs; next++) {
 }
 const played = next - first;
 const more = played < worlds ? ` Go on with --seed ${next} --worlds ${worlds - played}.` : "";
-const text = `${played} worlds, ${sums.started ?? 0} starts and ${sums.refusedStarts ?? 0} refused ones, ${sums.uploads ?? 0} uploads, ${sums.drains ?? 0} checkpoints in stores, ${sums.clusterStarts ?? 0} starts on nodes with a shared directory, ${sums.mlflowUploads ?? 0} MLflow artifacts and ${sums.mlflowRefusals ?? 0} refused ones, ${sums.files ?? 0} files of which ${sums.ruled ?? 0} have a rule: ${leaks.length} outside their places.${more}`;
+const text = `${played} worlds, ${sums.started ?? 0} starts and ${sums.refusedStarts ?? 0} refused ones, ${sums.uploads ?? 0} uploads, ${sums.drains ?? 0} checkpoints in stores, ${sums.clusterStarts ?? 0} starts on nodes with a shared directory, ${sums.mlflowUploads ?? 0} MLflow artifacts and ${sums.mlflowRefusals ?? 0} refused ones, ${sums.mlflowLinks ?? 0} before the link of their run, ${sums.files ?? 0} files of which ${sums.ruled ?? 0} have a rule: ${leaks.length} outside their places.${more}`;
 process.stdout.write(
   values.json ? `${JSON.stringify({ worlds: played, next, ...sums, leaks })}\n` : `${[text, ...leaks].join("\n")}\n`,
 );

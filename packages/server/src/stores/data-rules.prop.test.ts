@@ -17,6 +17,8 @@ const least = {
   namedStarts: 10,
   mlflowUploads: 75,
   mlflowRefusals: 100,
+  mlflowLinks: 50,
+  mlflowWithheld: 20,
 };
 const counted = Object.keys(least) as (keyof typeof least)[];
 

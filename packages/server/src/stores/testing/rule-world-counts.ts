@@ -15,6 +15,9 @@ export interface RuleWorldCounts {
   /** Artifacts of MLflow runs that the control plane took, and those that it refused. */
   mlflowUploads: number;
   mlflowRefusals: number;
+  /** Artifacts that came before their run was linked to its workload, and starts to which the newest artifact was not given. */
+  mlflowLinks: number;
+  mlflowWithheld: number;
   movedNodes: number;
   files: number;
   /** Files and jobs with bytes of a rule. */
@@ -33,6 +36,8 @@ export const noCounts = (): RuleWorldCounts => ({
   namedStarts: 0,
   mlflowUploads: 0,
   mlflowRefusals: 0,
+  mlflowLinks: 0,
+  mlflowWithheld: 0,
   movedNodes: 0,
   files: 0,
   ruled: 0,

@@ -330,6 +330,10 @@ class RuleWorld {
     await this.#plane.log(job.launch, this.#contentOf(rules));
     if (await this.#plane.upload(job.launch, this.#contentOf(rules))) this.#counts.mlflowUploads++;
     else this.#counts.mlflowRefusals++;
+    if (this.#draws.isOneOf(3)) {
+      await this.#plane.uploadBeforeLink(job.launch, this.#contentOf(rules));
+      this.#counts.mlflowLinks++;
+    }
     this.#counts.uploads += artifacts.filter(({ stored }) => stored !== undefined).length;
     node.release(job.launch);
     const { attemptId } = job.launch;
@@ -375,7 +379,9 @@ class RuleWorld {
     const rules = new Set(launch.spec.data?.rule === undefined ? [] : [launch.spec.data.rule]);
     for (const input of [...job.inputs, ...(job.resume === null ? [] : [job.resume])])
       for (const rule of this.#readBy(nodeOf(launch), input)) rules.add(rule);
-    for (const rule of rulesIn(await this.#plane.read())) rules.add(rule);
+    const given = await this.#plane.read();
+    if (given === null) this.#counts.mlflowWithheld++;
+    for (const rule of rulesIn(given ?? "")) rules.add(rule);
     for (const rule of rules)
       if (!this.#nodeAdmits(nodeOf(launch), rule))
         this.#leaks.push(`${attemptId} reads data with the rule ${rule} on ${nodeOf(launch)}`);
