@@ -13,10 +13,23 @@ export interface WorkFactors {
   readonly first: number;
   /** A model counts as it is for the rules from outside. */
   readonly isModelled: boolean;
+  /**
+   * Late requests that the first factor may predict, in times of the missed ones, before a smaller one counts. An overloaded endpoint reports
+   * its misses late and in part, which must not look like less work.
+   */
+  readonly beyondBelow: number;
 }
 
+const BEYOND = 1.15;
+const BEYOND_OVERLOADED = 2;
+
 /** For work by a model of the accelerator, which is a little pessimistic: measured traffic was 0.75 to 0.9 of it. */
-export const MODELLED_WORK: WorkFactors = { factors: [0.65, 0.75, 0.85, 0.9, 1.05, 1.2], first: 3, isModelled: true };
+export const MODELLED_WORK: WorkFactors = {
+  factors: [0.65, 0.75, 0.85, 0.9, 1.05, 1.2],
+  first: 3,
+  isModelled: true,
+  beyondBelow: BEYOND_OVERLOADED,
+};
 /**
  * For work measured by the latencies of the endpoint's quickest requests, which waited for a step or two. The large factors are for
  * replicas that the number of their sequences limits, not the work of prompts.
@@ -25,17 +38,18 @@ export const MEASURED_WORK: WorkFactors = {
   factors: [0.5, 0.6, 0.7, 0.8, 0.9, 1.05, 1.2, 1.5, 1.9, 2.4, 3.2, 4.2, 5.6, 7.5, 10, 14, 20, 28, 40],
   first: 3,
   isModelled: false,
+  beyondBelow: BEYOND_OVERLOADED,
 };
 /** For work in units of which nothing is known: 4 ms to 60 s of one replica, in steps of a fifth. The largest counts first. */
 export const UNKNOWN_WORK: WorkFactors = {
   factors: Array.from({ length: 54 }, (_, index) => 0.004 * 1.2 ** index),
   first: 53,
   isModelled: false,
+  beyondBelow: BEYOND,
 };
 
 const BLOCK_S = 300;
-/** Late requests that a factor may predict beyond the missed ones: in times of these, and in parts of all requests. */
-const BEYOND = 1.15;
+/** Late requests that a factor may predict beyond the missed ones besides, in parts of all requests. */
 const BEYOND_SHARE = 0.001;
 /**
  * Factors above this one are reached in steps of a bin, not in the first minutes, and each with so many misses beyond several times the
@@ -55,6 +69,7 @@ export class CalibratedChoice {
   readonly #features: RuleFeatures;
   readonly #factors: readonly number[];
   readonly #first: number;
+  readonly #beyondBelow: number;
   readonly #choices: readonly RuleChoice[];
   readonly #twins: ShadowEndpoints;
   #missed = 0;
@@ -63,10 +78,11 @@ export class CalibratedChoice {
   #at: number;
 
   /** `others`: names of the rules from outside. */
-  constructor(toleranceS: number, others: readonly string[], { factors, first, isModelled }: WorkFactors) {
+  constructor(toleranceS: number, others: readonly string[], { factors, first, isModelled, beyondBelow }: WorkFactors) {
     this.#features = new RuleFeatures(others);
     this.#factors = factors;
     this.#first = first;
+    this.#beyondBelow = beyondBelow;
     this.#at = first;
     this.#choices = factors.map(
       (factor) => new RuleChoice(toleranceS, factor, this.#features, isModelled ? 1 : factor),
@@ -100,7 +116,7 @@ export class CalibratedChoice {
     const slack = BEYOND_SHARE * this.#twins.requests;
     const late = this.#factors.map((_, index) => this.#twins.lateShare(index, 0) * this.#twins.requests);
     let at = this.#first;
-    while (at > 0 && (late[at] ?? 0) > BEYOND * this.#missed + slack) at -= 1;
+    while (at > 0 && (late[at] ?? 0) > this.#beyondBelow * this.#missed + slack) at -= 1;
     while (at >= this.#first && at < late.length - 1 && BEYOND * (late[at] ?? 0) + slack < this.#missed) {
       const isFar = (this.#factors[at + 1] ?? 0) > FAR && at + 1 > this.#at;
       if (isFar && (at > this.#at || !this.#isFarOff(late[at] ?? 0))) break;

@@ -9,6 +9,7 @@ import { HpaScaler } from "./hpa.ts";
 import { KpaScaler } from "./kpa.ts";
 import { PlannerScaler } from "./planner.ts";
 import { PredictiveScaler } from "./predictive.ts";
+import { HeldNumbers } from "./held-numbers.ts";
 import { ShadowEndpoints } from "./shadow-endpoints.ts";
 import { SlidingMax } from "./sliding-max.ts";
 import { periodOf } from "./season-search.ts";
@@ -187,6 +188,15 @@ describe("shadow endpoints", () => {
     expect(shadows.cost(1)).toBeCloseTo(2 * shadows.cost(0), 0);
   });
 
+  it("count no traffic from before the first numbers against a rule", () => {
+    const shadows = new ShadowEndpoints([1], 2);
+    for (let second = 0; second < 5; second += 1) shadows.serve(10, 10, 1);
+    shadows.want(Float64Array.of(2), 12, 5);
+    shadows.serve(1, 10, 1);
+    shadows.closeBlock(6);
+    expect(shadows.lateShare(0, 0)).toBe(0);
+  });
+
   it("give a start its time, and start nothing that was given up meanwhile", () => {
     const shadows = new ShadowEndpoints([1], 2);
     const late = (wantedAt: (bin: number) => number): number => {
@@ -204,6 +214,25 @@ describe("shadow endpoints", () => {
     for (let idle = 0; idle < 200; idle += 1) shadows.serve(0, 0, 1);
     const flapping = late((bin) => (bin % 2 === 0 ? 2 : 1));
     expect(flapping).toBeGreaterThan(ahead + 5);
+  });
+});
+
+describe("held numbers", () => {
+  const heldOver = (wanted: readonly number[]): readonly number[] => {
+    const held = new HeldNumbers(1);
+    return wanted.map((next) => {
+      held.closeBin(Float64Array.of(next), 3, 6);
+      return held.numbers[0] ?? 0;
+    });
+  };
+
+  it("rise at once, and fall after the turn to the most of the hold", () => {
+    expect(heldOver([3, 1, 1, 2, 1, 1, 1, 1])).toEqual([3, 3, 3, 3, 3, 3, 2, 2]);
+  });
+
+  it("fall again after the hold alone, and keep a number that is needed within it", () => {
+    expect(heldOver([3, 1, 1, 1, 1, 1, 2, 1, 1, 1])).toEqual([3, 3, 3, 3, 3, 3, 2, 2, 2, 1]);
+    expect(heldOver([2, 2, 2, 2, 2, 2, 2, 1, 1, 2, 1, 1, 1])).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1]);
   });
 });
 

@@ -3,11 +3,14 @@
  * far (`shadow-endpoints.ts`), for one assumed amount of work of a request. The rules: those of `rule-features.ts`, and constant
  * numbers.
  */
+import { HeldNumbers } from "./held-numbers.ts";
 import { BIN_S, type RuleFeatures } from "./rule-features.ts";
+import { REGRET_MS } from "./settling.ts";
 import { ShadowEndpoints } from "./shadow-endpoints.ts";
 
 const CONSTANTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128] as const;
 const BLOCK_BINS = 60;
+const TURN_BINS = REGRET_MS / 1000 / BIN_S;
 /** Less than this part of a replica starts no further one. */
 const SLACK = 0.02;
 /** A rule is left for one that is cheaper by this share. */
@@ -28,6 +31,7 @@ export class RuleChoice {
   readonly #names: readonly string[];
   readonly #shadows: ShadowEndpoints;
   readonly #wanted: Float64Array;
+  readonly #held: HeldNumbers;
   #bins = 0;
   #chosen = 0;
   #deviations = 1;
@@ -39,6 +43,7 @@ export class RuleChoice {
     this.#otherFactor = otherFactor;
     this.#names = [...names, ...CONSTANTS.map((count) => `at least ${count}`)];
     this.#wanted = new Float64Array(this.#names.length);
+    this.#held = new HeldNumbers(this.#names.length);
     this.#shadows = new ShadowEndpoints(
       this.#names.map(() => factor),
       toleranceS,
@@ -58,7 +63,8 @@ export class RuleChoice {
     }
     for (const [index, count] of CONSTANTS.entries())
       this.#wanted[loads.length + index] = Math.ceil(Math.max(least, count) - SLACK);
-    this.#shadows.want(this.#wanted, ahead, BIN_S);
+    this.#held.closeBin(this.#wanted, ahead, TURN_BINS);
+    this.#shadows.want(this.#held.numbers, ahead, BIN_S);
     if (this.#bins % BLOCK_BINS === 0) this.#shadows.closeBlock(BLOCK_BINS * BIN_S);
   }
 

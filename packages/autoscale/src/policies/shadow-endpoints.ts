@@ -33,6 +33,7 @@ export class ShadowEndpoints {
   readonly #cost: Float64Array;
   #requests = 0;
   #elapsedS = 0;
+  #isBegun = false;
 
   /** `factors`: by rule, the work that the traffic is, in times of what was measured. */
   constructor(factors: readonly number[], toleranceS: number) {
@@ -61,6 +62,8 @@ export class ShadowEndpoints {
   serve(measuredS: number, arrivals: number, seconds: number): void {
     this.#requests += arrivals;
     this.#elapsedS += seconds;
+    // Traffic before the first number is the endpoint's own beginning: no rule could have prevented its waits.
+    if (!this.#isBegun) return;
     for (let rule = 0; rule < this.count; rule += 1) {
       const workS = measuredS * (this.#factors[rule] ?? 1);
       const ready = this.#ready[rule] ?? 0;
@@ -84,6 +87,7 @@ export class ShadowEndpoints {
 
   /** The numbers of replicas that the rules want from now on; a start is ready after `ahead` bins. */
   want(wanted: Float64Array, ahead: number, binS: number): void {
+    this.#isBegun = true;
     if (this.#rows !== ahead + 1) {
       this.#rows = ahead + 1;
       this.#row = 0;
@@ -136,6 +140,7 @@ export class ShadowEndpoints {
 
   /** Sets the replicas that serve, for endpoints that follow the real one. */
   follow(ready: number): void {
+    this.#isBegun = true;
     this.#ready.fill(ready);
     this.#held.fill(ready);
   }

@@ -61,6 +61,7 @@ export class EndpointScaler implements Autoscaler {
     this.#nextMs = nowMs + TICK_MS;
     const first = this.#arrivals.findIndex(({ atMs }) => atMs > nowMs - RATE_MS);
     if (first > 0) this.#arrivals.splice(0, first);
+    this.#scaler.learnAgain(Infinity);
     const decision = this.#scaler.decide(
       {
         nowMs,

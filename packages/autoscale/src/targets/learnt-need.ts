@@ -21,6 +21,10 @@ const SILENCE_MAX_MS = 60_000;
 const QUANTILES_S = 60;
 /** Part of the allowed share that the rules may use. */
 const KEPT_SHARE = 0.9;
+/** A measured time of this share of the one at the beginning means that the latter contained waits. */
+const MISJUDGED = 0.75;
+/** Samples that are judged again in the same look, 50 ms of them: an endpoint that begins has no more. The rest has turns of `learnAgain`. */
+const JUDGED_AT_ONCE = 150;
 /** Without tokens every request counts as so many: their work is learnt as a multiple of it. */
 const REQUEST_TOKENS = 1_000;
 
@@ -74,17 +78,13 @@ export class LearntNeed {
     const { rows } = this.#log;
     // Before the first reading, what an earlier process stored is still all that is known.
     if (this.#rules === null || this.#stored !== null || rows.length === 0) return this.#stored;
-    const { key, capacity } = this.#rules;
+    return this.#traffic(this.#rules);
+  }
+
+  #traffic({ key, capacity }: Rules): SavedTraffic {
     const times = this.#isMeasured ? capacity.times : { promptTokenMs: null, outputTokenMs: null };
-    const saved: SavedTraffic = {
-      version: 1,
-      key,
-      endedAtMs: this.#endedAtMs,
-      coldStartMs: this.#coldStartMs,
-      ...times,
-      rows,
-    };
-    return saved;
+    const [endedAtMs, coldStartMs] = [this.#endedAtMs, this.#coldStartMs];
+    return { version: 1, key, endedAtMs, coldStartMs, ...times, rows: this.#log.rows };
   }
 
   /** Takes what `saved` gave to an earlier process. Anything else only means to learn from the beginning. */
@@ -144,6 +144,7 @@ export class LearntNeed {
       ttftMs: Number.NaN,
       coldStartMs,
     };
+    if (tokens !== null && this.#again === null && rules.isMisjudged) this.#judgeAgain(rules);
     this.#logged(seen, tokens !== null);
     const { reason, chosen = null, isGuess = false, ...decision } = this.#decision(rules, seen, tokens !== null);
     this.#needed = {
@@ -162,6 +163,18 @@ export class LearntNeed {
     if (this.#again === null) return rules.of(isMeasured).decide(sample);
     const replicas = rules.meanwhile.replicas(sample, sample.ready + sample.starting);
     return { replicas, reason: "the traffic before the restart is learnt again", isGuess: true };
+  }
+
+  /**
+   * Judges the logged samples again by the capacity that is measured now. The times of an endpoint that begins overloaded contain waits,
+   * and work that is taken for several times of what it is makes every cheap rule look late for the next hours.
+   */
+  #judgeAgain(rules: Rules): void {
+    rules.forgetMeasured();
+    if (!this.#isMeasured) return;
+    this.#isAgainMeasured = true;
+    this.#again = samplesOf(this.#traffic(rules));
+    this.learnAgain(JUDGED_AT_ONCE);
   }
 
   /** Samples with and without tokens do not go together. */
@@ -229,6 +242,8 @@ class Rules {
   readonly #missedShare: number;
   #learnt: PredictiveScaler | null = null;
   #measured: PredictiveScaler | null = null;
+  /** Time of a prompt token when the rules with a capacity began. */
+  #busyTokenMs = 0;
 
   constructor(key: string, objectives: Objectives, missedShare: number) {
     this.key = key;
@@ -247,7 +262,17 @@ class Rules {
     return (this.#learnt ??= new PredictiveScaler(null, this.#objectives, { missedShare: this.#missedShare }));
   }
 
+  /** The rules were judged by a capacity that is clearly too low, as later measurements show. */
+  get isMisjudged(): boolean {
+    return this.#measured !== null && this.capacity.busyTokenMs < MISJUDGED * this.#busyTokenMs;
+  }
+
+  forgetMeasured(): void {
+    this.#measured = null;
+  }
+
   #withCapacity(): PredictiveScaler {
+    if (this.#measured === null) this.#busyTokenMs = this.capacity.busyTokenMs;
     return (this.#measured ??= new PredictiveScaler(this.capacity, this.#objectives, {
       missedShare: this.#missedShare,
       isMeasured: true,

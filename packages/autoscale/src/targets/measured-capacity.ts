@@ -59,11 +59,21 @@ export class MeasuredCapacity implements WorkModel {
     return this.isKnown ? this.#promptTokenMs : 1;
   }
 
+  /** Time of a prompt token on a replica where nearly each step decodes too. */
+  get busyTokenMs(): number {
+    return this.promptTokenMs() / (1 - this.#decodingShare);
+  }
+
   /** Each interval of the target for the time per token has a step for decoding, which takes the lowest usual time per token. */
+  get #decodingShare(): number {
+    if (!(this.#outputTokenMs < Infinity && this.#tpotMs < Infinity)) return 0;
+    return Math.min(DECODING_MAX, this.#outputTokenMs / this.#tpotMs);
+  }
+
   replicasFilled({ requestsPerS, promptTokensPerS, outputTokens }: Traffic): number {
     const prompts = (promptTokensPerS / 1000) * this.promptTokenMs();
-    if (!(this.#outputTokenMs < Infinity && this.#tpotMs < Infinity)) return prompts;
-    const step = Math.min(DECODING_MAX, this.#outputTokenMs / this.#tpotMs);
+    const step = this.#decodingShare;
+    if (step === 0) return prompts;
     const sequences = ((requestsPerS * outputTokens) / 1000) * this.#tpotMs;
     // With less than one sequence for each replica only a part of the steps decodes.
     const busy = prompts / (1 - step);

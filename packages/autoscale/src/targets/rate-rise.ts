@@ -2,8 +2,11 @@
  * The rate of arrivals, and whether it has risen since replicas were given up, by more than the noise of independent requests.
  * Requests in progress say less: they pile up where replicas are too few, and their samples depend on each other.
  */
-const AFTER_MS = 15_000;
+/** A jump shows in the shortest span, a slow rise in the longest. */
+const AFTER_MS = [15_000, 60_000, 180_000] as const;
 export const BEFORE_MS = 60_000;
+/** A slow rise is small beside the noise of a minute, so it is compared with the mean of this time before the fall. */
+const KEPT_MS = 300_000;
 const RISE = 1.15;
 const DEVIATIONS = 4;
 
@@ -11,24 +14,28 @@ export class RateRise {
   #samples: { readonly atMs: number; readonly rate: number }[] = [];
   /** Requests per second when replicas were given up last. */
   #rateAtFall = Infinity;
+  #spanAtFallMs = BEFORE_MS;
 
   add(atMs: number, rate: number): void {
     // A clock was set back.
     if ((this.#samples.at(-1)?.atMs ?? atMs) > atMs) this.#samples = [];
     this.#samples.push({ atMs, rate });
-    const first = this.#samples.findIndex((each) => each.atMs > atMs - BEFORE_MS);
+    const first = this.#samples.findIndex((each) => each.atMs > atMs - KEPT_MS);
     if (first > 0) this.#samples.splice(0, first);
   }
 
   /** Replicas are given up. */
   fell(nowMs: number): void {
-    this.#rateAtFall = this.mean(nowMs);
+    this.#spanAtFallMs = Math.max(BEFORE_MS, Math.min(KEPT_MS, nowMs - (this.#samples[0]?.atMs ?? nowMs)));
+    this.#rateAtFall = this.mean(nowMs, this.#spanAtFallMs);
   }
 
   isRisen(nowMs: number): boolean {
-    const now = this.mean(nowMs, AFTER_MS);
-    const noise = Math.sqrt(this.#rateAtFall / (BEFORE_MS / 1000) + now / (AFTER_MS / 1000));
-    return now > RISE * this.#rateAtFall && now - this.#rateAtFall > DEVIATIONS * noise;
+    return AFTER_MS.some((spanMs) => {
+      const now = this.mean(nowMs, spanMs);
+      const noise = Math.sqrt(this.#rateAtFall / (this.#spanAtFallMs / 1000) + now / (spanMs / 1000));
+      return now > RISE * this.#rateAtFall && now - this.#rateAtFall > DEVIATIONS * noise;
+    });
   }
 
   mean(nowMs: number, spanMs: number = BEFORE_MS): number {
