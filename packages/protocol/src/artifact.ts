@@ -15,7 +15,11 @@ const tooManyFields = { message: `must have at most ${limits.ARTIFACT_FIELDS_MAX
 const parameters = z.record(fieldName, fieldText).refine(withinFields, tooManyFields);
 const metrics = z.record(fieldName, z.number()).refine(withinFields, tooManyFields);
 
-const uri = z.string().min(1).max(limits.PATH_CHARS_MAX);
+const uri = z
+  .string()
+  .min(1)
+  .max(limits.PATH_CHARS_MAX)
+  .regex(/^\P{Cc}*$/u, "must have no control characters");
 
 export const artifactPlace = z
   .strictObject({

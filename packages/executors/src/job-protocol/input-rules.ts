@@ -1,6 +1,4 @@
 /** Whether a launch may read its inputs: the data rules of versions, and the rights and rules of declared stores. */
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { LaunchArtifact, LaunchGang } from "@headroom/model";
 import { nameOfId, parseArtifactRef } from "@headroom/model";
 import type { StoreSet } from "@headroom/stores";
@@ -28,18 +26,7 @@ export function accessRefusal(
 ): string | null {
   const owner = artifact?.version === undefined ? null : nameOfId(artifact.version);
   const version = owner === null ? null : { ...owner, rule: artifact?.rule };
-  return stores.readingRefusal(plainUri(uri), { team: spec.team, rule: spec.data?.rule, version, isOwn });
-}
-
-/** The URI as stores have it: a path, and a file URI with `..`, doubled slashes or escapes, name the same bytes. */
-function plainUri(uri: string): string {
-  if (uri.startsWith("/")) return `file://${path.posix.normalize(uri)}`;
-  if (!/^file:/i.test(uri)) return uri;
-  try {
-    return `file://${path.posix.normalize(fileURLToPath(uri))}`;
-  } catch {
-    return uri;
-  }
+  return stores.readingRefusal(uri, { team: spec.team, rule: spec.data?.rule, version, isOwn });
 }
 
 /**

@@ -1,12 +1,13 @@
 /** Rights of teams: reading answers `yes` or the reason, by store, URI and work. */
 import { expect, it } from "vitest";
-import { contentRule, readingRefusal } from "./store-access.ts";
+import { contentRule, plainUri, readingRefusal } from "./store-access.ts";
 import { readStore } from "./store-declaration.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
 import { mayWrite } from "./store-rights.ts";
 
 function declared(value: object): PlaceDeclaration {
-  const reading = readStore({ kind: "store", type: "s3", accessKey: "env:A", secretKey: "env:B", ...value });
+  const keys = "path" in value ? {} : { accessKey: "env:A", secretKey: "env:B" };
+  const reading = readStore({ kind: "store", type: "s3", ...keys, ...value });
   if (!reading.ok || reading.declaration.type === "local") throw new Error(JSON.stringify(reading));
   return reading.declaration;
 }
@@ -21,7 +22,8 @@ const inner = declared({
   rules: ["restricted"],
 });
 const open = declared({ name: "open", bucket: "open", readers: ["*"], rules: ["a", "b"] });
-const places = [own, lake, inner, open];
+const shared = declared({ name: "nfs", type: "shared", path: "/srv/nfs", rules: ["restricted"], readers: ["*"] });
+const places = [own, lake, inner, open, shared];
 
 const hex = "0".repeat(64);
 const version = (team: string, rule?: string) => ({ kind: "model", team, name: "chat", rule });
@@ -83,4 +85,33 @@ it.each([
   ["s3://lake/artifacts/model/ops/chat/1", "research", undefined, { message: expect.stringContaining("another name") }],
 ])("a version at %s of %s with the rule %s", (uri, team, rule, outcome) => {
   expect(contentRule(places, [uri], { owner: version(team), rule })).toMatchObject(outcome);
+});
+
+/** Ways to name one file of the store nfs. */
+const spellings = [
+  "file:///srv/nfs/x",
+  "/srv/nfs/x",
+  "/srv//other/../nfs/x",
+  "file:///srv//nfs/x",
+  "file:///srv/./nfs/x",
+  "file:///srv/n%66s/x",
+  "file:///srv/n\tfs/x",
+  "FILE:///srv/nfs/x",
+  "file:/srv/nfs/x",
+  "file://localhost/srv/nfs/x",
+];
+
+it.each(spellings)("no spelling of a URI takes bytes from the rule of their store: %j", (uri) => {
+  const owner = version("any");
+  expect(contentRule(places, [uri], { owner, rule: undefined })).toEqual({ kind: "rule", rule: "restricted" });
+  expect(contentRule(places, [uri], { owner, rule: "other" })).toMatchObject({
+    message: expect.stringContaining("admits restricted, and the version has the rule other"),
+  });
+  expect(readingRefusal(places, uri, { team: "any", version: null })).toContain("the workload has none");
+});
+
+it("leaves URIs alone that are written as stores write them", () => {
+  for (const uri of ["file:///srv/nfs/a-b_c.d/x@2", "s3://lake/a//../b"]) expect(plainUri(uri)).toBe(uri);
+  const elsewhere = ["file:///srv/nfs2/x", "file:///srv/x/..nfs/x", "/srv/nf"];
+  for (const uri of elsewhere) expect(readingRefusal([shared], uri, { team: "none", version: null })).toBeNull();
 });

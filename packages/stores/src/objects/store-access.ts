@@ -1,4 +1,6 @@
 /** Answers whether work, or a registration of an artifact, may use bytes that lie in stores. Refusals are sentences. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { rootOf } from "./store-declaration.ts";
 import type { PlaceDeclaration } from "./store-declaration.ts";
 import { isUploaded, isUploadOf, mayRead } from "./store-rights.ts";
@@ -17,15 +19,33 @@ export interface ReadAccess {
   readonly version: (UploadOwner & { readonly rule?: string | undefined }) | null;
 }
 
+/** A file URI that is written as stores write it. */
+const WRITTEN = /^file:\/\/(?:\/(?!\.)[\w.+=@,~-]+)+$/;
+
+/** The URI as stores have it: a path, and a file URI with `..`, doubled slashes or escapes, name the same bytes. */
+export function plainUri(uri: string): string {
+  if (WRITTEN.test(uri)) return uri;
+  if (uri.startsWith("/")) return `file://${path.posix.normalize(uri)}`;
+  if (!/^file:/i.test(uri)) return uri;
+  try {
+    return `file://${path.posix.normalize(fileURLToPath(uri))}`;
+  } catch {
+    return uri;
+  }
+}
+
 /** The store with the longest place that contains the URI; `null`: none does. */
 export function storeAround(places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null {
-  const found = places.filter((each) => uri.startsWith(rootOf(each)));
+  const plain = plainUri(uri);
+  const found = places.filter((each) => plain.startsWith(rootOf(each)));
   return found.toSorted((left, right) => rootOf(right).length - rootOf(left).length)[0] ?? null;
 }
 
+const keyIn = (store: PlaceDeclaration, uri: string): string => plainUri(uri).slice(rootOf(store).length);
+
 /** A directory above a store contains the bytes of that store, with rights and rules of their own. */
 function mixedRefusal(places: readonly PlaceDeclaration[], uri: string): string | null {
-  const folder = `${uri.replace(/\/+$/, "")}/`;
+  const folder = `${plainUri(uri).replace(/\/+$/, "")}/`;
   const inner = places.find((each) => rootOf(each).startsWith(folder));
   return inner === undefined ? null : `${uri} contains the store ${inner.name}. Name a path within one store.`;
 }
@@ -43,7 +63,7 @@ function storeRefusal(
 ): string | null {
   if (!mayRead(store, team))
     return `The store ${store.name} is not open to the team ${team}. Ask an administrator to add the team to readers of the store.`;
-  const key = uri.slice(rootOf(store).length);
+  const key = keyIn(store, uri);
   if (isUploaded(key) && (version === null || !isUploadOf(key, version)))
     return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
   // Bytes without a rule of their own have those of their store.
@@ -77,7 +97,7 @@ export function contentRule(
     if (store === null) continue;
     const { name, rules } = store;
     if (!mayRead(store, owner.team)) return refused(`${uri}: the store ${name} is not open to the team ${owner.team}`);
-    const key = uri.slice(rootOf(store).length);
+    const key = keyIn(store, uri);
     if (isUploaded(key) && !isUploadOf(key, owner))
       return refused(`${uri}: the store ${name} has an uploaded artifact of another name there`);
     if (found === undefined && rules.length > 1)
