@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 const rollouts = Number(values.rollouts);
 
-const planted: readonly (readonly [string, RolloutFigure, Regression, number])[] = [
+const planted: readonly (readonly [string, Exclude<RolloutFigure, "quality">, Regression, number])[] = [
   ["5% errors", "errorRate", { ...noRegression, errorRate: 0.05 }, 1500],
   ["+20% TTFT", "ttft", { ...noRegression, ttft: 1.2 }, 1000],
   ["+10% TPOT", "tpot", { ...noRegression, tpot: 1.1 }, 1500],

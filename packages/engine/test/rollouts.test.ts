@@ -91,6 +91,19 @@ describe("a rollout in steps", () => {
     expect(byRevision(drive)).toEqual([0, 4]);
   });
 
+  it("copies requests before the first step, on as many replicas as the copies need", () => {
+    const drive = begun({ rollout: { ...steps, shadow: 50 } });
+    change(drive, { run: "serve-2" });
+    expect(workloadOf(drive).rollout).toMatchObject({ steps: [0, 25, 100], step: 0, shadow: 50 });
+    expect(byRevision(drive)).toEqual([4, 2]);
+    ready(drive);
+    steer(drive, "advance");
+    expect(byRevision(drive)).toEqual([4, 1]);
+    expect(restoreEngine(drive.engine.snapshot()).state.workloads.get(id)?.rollout?.shadow).toBe(50);
+    steer(drive, "rollBack");
+    expect(byRevision(drive)).toEqual([4, 0]);
+  });
+
   it("rolls back without stopping a present replica, also when some failed", () => {
     const drive = begun({ rollout: steps });
     change(drive, { run: "serve-2" });

@@ -35,6 +35,9 @@ export const rolloutStarted = {
     .array(count)
     .optional()
     .meta({ description: "Shares of requests in percent; absent: replicas are replaced one after another." }),
+  shadow: count
+    .optional()
+    .meta({ description: "Share of requests, in percent, that are copied in the step of 0%; absent: none." }),
 };
 
 export const endpointBudgetCrossed = {

@@ -15,10 +15,10 @@ export const rolloutAction = z.enum(["advance", "promote", "pause", "resume", "r
 
 const figure = z
   .object({
-    figure: z.enum(["errorRate", "ttft", "tpot"]),
-    canaryMilli: count
-      .nullable()
-      .meta({ description: "Error rate, or latency as a ratio to the present revision's; null: too few requests." }),
+    figure: z.enum(["errorRate", "ttft", "tpot", "quality"]),
+    canaryMilli: count.nullable().meta({
+      description: "Error rate, mean score, or latency as a ratio to the present revision's; null: too few requests.",
+    }),
     baselineMilli: count.nullable(),
     marginMilli: count.meta({ description: "How much worse it may be." }),
     evidenceMilli: count.meta({ description: "Evidence that the margin is exceeded: 1000 condemns." }),
@@ -52,7 +52,15 @@ const strata = z
   .meta({ description: "[stratum, requests, sum of ln ms, sum of squares] of requests that are alike." });
 
 export const revisionReading = z
-  .strictObject({ requests, errors: requests, ttft: strata, tpot: strata })
+  .strictObject({
+    requests,
+    errors: requests,
+    ttft: strata,
+    tpot: strata,
+    quality: z.tuple([requests, amount, amount]).optional().meta({
+      description: "[answers, sum of scores, sum of squares], scores from 0 to 1; absent: no copied request.",
+    }),
+  })
   .meta({ id: "RevisionReading", description: "Counters from the start of the rollout, as a gateway saw it." });
 
 export const rolloutReading = z
@@ -80,6 +88,9 @@ export const rolloutState = z
     weightMilli: count
       .nullable()
       .meta({ description: "Share of the requests that the new revision gets now; null: all replicas are alike." }),
+    shadowMilli: count.nullable().default(null).meta({
+      description: "Share of the requests of which the new revision gets copies now; null: it gets none.",
+    }),
     replicas: z.object({ stable: count, canary: count, stableReady: count, canaryReady: count }),
     verdict: z.enum(["worse", "suspect", "unknown", "good"]).nullable(),
     requests: z

@@ -1,5 +1,12 @@
 /** Endpoints with their replicas and load, for gateways, the command line and the console. */
-import { isBudgetSpent, parseArtifactRef, replicaBounds, revisionNumberOf, rolloutShare } from "@headroom/model";
+import {
+  isBudgetSpent,
+  parseArtifactRef,
+  replicaBounds,
+  revisionNumberOf,
+  rolloutShare,
+  shadowShare,
+} from "@headroom/model";
 import type { Attempt, Rollout, Workload } from "@headroom/model";
 import { endpointsOf } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
@@ -174,6 +181,7 @@ function rolloutView(workload: Workload, active: readonly Attempt[], readings: E
     stepAtMs,
     phase: rollout.isReversed === true ? "turningBack" : rollout.isPaused === true ? "paused" : moving,
     weightMilli: weightMilliOf(rollout, canaryReady),
+    shadowMilli: shadowMilliOf(rollout),
     replicas: { stable, canary, stableReady: ready.length - canaryReady, canaryReady },
     verdict: judged?.verdict ?? null,
     requests: judged?.requests ?? null,
@@ -187,6 +195,11 @@ function weightMilliOf(rollout: Rollout, canaryReady: number): number | null {
   const share = rolloutShare(rollout);
   if (share === null) return null;
   return Math.floor((10 * share * Math.min(canaryReady, rollout.canary)) / Math.max(1, rollout.canary));
+}
+
+function shadowMilliOf(rollout: Rollout): number | null {
+  const share = shadowShare(rollout);
+  return share === null ? null : 10 * share;
 }
 
 /** The name in requests: of an artifact, its name. */

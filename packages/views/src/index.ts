@@ -50,7 +50,7 @@ export { isReadable, readableHistory, type ReadableTeams } from "./readable-team
 export { TeamReader } from "./team-reader.ts";
 export * from "./replay-view.ts";
 export * from "./quota-warnings.ts";
-export { rolloutFigureText } from "./rollout-text.ts";
+export { rolloutFigureText, stepsText } from "./rollout-text.ts";
 export { groundText, loadGroundText, metricGapText, scalingSentence } from "./scale-text.ts";
 export * from "./schedule-view.ts";
 export * from "./policy-text.ts";

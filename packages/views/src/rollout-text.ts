@@ -8,7 +8,7 @@ type RolloutEvent = Extract<Event, { readonly kind: `rollout${string}` }>;
 export function rolloutEventText(event: RolloutEvent): string {
   switch (event.kind) {
     case "rolloutStarted":
-      return `${event.actor} ${event.cause === "alias" ? "moved the alias of its model, which begins" : "changed it, which begins"} the rollout of revision ${event.number}${event.steps === undefined ? ", replica by replica" : ` in steps of ${event.steps.map((step) => `${step}%`).join(", ")}`}.`;
+      return `${event.actor} ${event.cause === "alias" ? "moved the alias of its model, which begins" : "changed it, which begins"} the rollout of revision ${event.number}${event.steps === undefined ? ", replica by replica" : ` in steps of ${stepsText(event.steps, event.shadow)}`}.`;
     case "rolloutSteered":
       return `${event.actor} ${actionTexts[event.action]}${groundText(event.ground)}.`;
     case "rolloutSized":
@@ -19,6 +19,12 @@ export function rolloutEventText(event: RolloutEvent): string {
         : `${event.actor} rolled the new revision back${groundText(event.ground)}.`;
   }
 }
+
+/** `copies of 10%, then 5%, 25%, 100%`. */
+export const stepsText = (steps: readonly number[], shadow: number | null = null): string => {
+  const shares = steps.filter((step) => step > 0).map((step) => `${step}%`);
+  return `${shadow === null ? "" : `copies of ${shadow}%, then `}${shares.join(", ")}`;
+};
 
 const actionTexts = {
   advance: "took the next step of the rollout",
@@ -46,7 +52,12 @@ function groundText(ground: RolloutGround): string {
   }
 }
 
-const names = { errorRate: "errors", ttft: "time to the first token", tpot: "time per output token" } as const;
+const names = {
+  errorRate: "errors",
+  ttft: "time to the first token",
+  tpot: "time per output token",
+  quality: "score of answers",
+} as const;
 const percent = (milli: number): string => `${Number((milli / 10).toFixed(1))}%`;
 
 /** `errors 5.2% beside 0.2%, up to 1% more accepted, evidence 100%`. */
@@ -57,18 +68,26 @@ export function rolloutFigureText({
   marginMilli,
   evidenceMilli,
 }: RolloutFigureGround): string {
-  const accepted = `up to ${percent(marginMilli)} more accepted`;
+  const accepted =
+    figure === "quality"
+      ? `up to ${percent(marginMilli)} less accepted`
+      : `up to ${percent(marginMilli)} more accepted`;
   if (canaryMilli === null) return `${names[figure]}: too few requests to compare`;
   const compared =
-    figure === "errorRate"
+    figure === "errorRate" || figure === "quality"
       ? `${percent(canaryMilli)} beside ${baselineMilli === null ? "no requests" : percent(baselineMilli)}`
       : `${percent(canaryMilli)} of the present revision's`;
   return `${names[figure]} ${compared}, ${accepted}, evidence ${percent(Math.min(1000, evidenceMilli))}`;
 }
 
 /** For the reason why an endpoint is as it is. */
-export function rolloutGoingText({ number, steps, step, isReversed, stable, canary }: Rollout): string {
-  const share = steps === undefined ? "replica by replica" : `at ${steps[step] ?? 100}% of the requests`;
+export function rolloutGoingText({ number, steps, step, shadow, isReversed, stable, canary }: Rollout): string {
+  const share =
+    steps === undefined
+      ? "replica by replica"
+      : steps[step] === 0
+        ? `with copies of ${shadow ?? 0}% of the requests`
+        : `at ${steps[step] ?? 100}% of the requests`;
   const how = isReversed === true ? "is replaced back" : `is rolled out ${share}`;
   return `Revision ${number} ${how}: it should have ${plural(canary, "replica")}, and the present one ${stable}. headroom rollout show NAME has readings and verdict.`;
 }
@@ -80,7 +99,11 @@ export function rolloutSentence(rollout: Omit<RolloutState, "sentence">, everyMs
   if (phase === "turningBack")
     return `Revision ${number} is replaced back: ${replicas.stableReady} of ${replicas.stable} present replicas are ready.`;
   if (phase === "finishing") return `Revision ${number} replaces the present one: ${ready}.`;
-  const share = `Revision ${number} gets ${steps?.[step] ?? 100}% of the requests (step ${step + 1} of ${steps?.length ?? 1})`;
+  const at = `(step ${step + 1} of ${steps?.length ?? 1})`;
+  const share =
+    rollout.shadowMilli === null
+      ? `Revision ${number} gets ${steps?.[step] ?? 100}% of the requests ${at}`
+      : `Revision ${number} gets copies of ${rollout.shadowMilli / 10}% of the requests, and no client gets its answers ${at}`;
   if (phase === "paused") return `${share}. The rollout is paused: headroom rollout resume goes on.`;
   if (replicas.canaryReady < replicas.canary) return `${share}: ${ready}.`;
   const next = step + 1 < (steps?.length ?? 1) ? `${steps?.[step + 1]}%` : "the end";

@@ -78,10 +78,11 @@ export function verdictOn({ spec, rollout }: Workload, readings: RolloutReadings
 /** The steps were removed from the spec during the rollout. */
 const usualMargins: RolloutMargins = { errorRateMilli: 10 };
 
-const marginsOf = ({ errorRateMilli, ttftMilli, tpotMilli }: RolloutMargins): Margins => ({
+const marginsOf = ({ errorRateMilli, ttftMilli, tpotMilli, qualityMilli }: RolloutMargins): Margins => ({
   errorRate: shareOf(errorRateMilli),
   ttft: shareOf(ttftMilli),
   tpot: shareOf(tpotMilli),
+  quality: shareOf(qualityMilli),
 });
 const shareOf = (milli: number | undefined): number | null => (milli === undefined ? null : milli / 1000);
 

@@ -24,6 +24,7 @@ class Sums {
   readonly counts = new Map<number, { requests: number; errors: number }>();
   readonly ttft = new Map<number, Moments>();
   readonly tpot = new Map<number, Moments>();
+  readonly quality = new Map<number, Moments>();
 
   add(step: number, now: Reported, before: Reported | undefined): void {
     const known = this.counts.get(step) ?? { requests: 0, errors: 0 };
@@ -33,12 +34,16 @@ class Sums {
     this.counts.set(step, { requests: known.requests + requests, errors: known.errors + errors });
     addStrata(this.ttft, step, now.ttft, before?.ttft);
     addStrata(this.tpot, step, now.tpot, before?.tpot);
+    // Scores of all steps are of the same copied requests: they are one stratum.
+    addStrata(this.quality, 0, scores(now), scores(before));
   }
 
   reading(): RevisionReading {
     const periods = [...this.counts.entries()].toSorted(([left], [right]) => left - right);
     const total = (figure: "requests" | "errors"): number => periods.reduce((sum, [, each]) => sum + each[figure], 0);
+    const quality = this.quality.get(0);
     return {
+      ...(quality === undefined ? {} : { quality }),
       requests: total("requests"),
       errors: total("errors"),
       periods: new Map(periods),
@@ -81,6 +86,9 @@ export class StepReadings {
     return this.#isEmpty ? null : { canary: this.#canary.reading(), baseline: this.#baseline.reading() };
   }
 }
+
+const scores = (reported: Reported | undefined): Reported["ttft"] =>
+  reported?.quality === undefined ? [] : [[0, ...reported.quality]];
 
 /** A counter that went back begins again: its gateway loaded a configuration with other pools. */
 const gained = (now: number, before = 0): number => (now >= before ? now - before : now);

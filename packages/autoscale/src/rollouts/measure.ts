@@ -4,7 +4,10 @@ import { latencyEvidence } from "./latency-test.ts";
 import { noRegression, Trial, type Regression } from "./trial.ts";
 import { rolloutVerdict, type RolloutFigure, type RolloutMargins } from "./verdict.ts";
 
-export const usualMargins: RolloutMargins = { errorRate: 0.01, ttft: 0.05, tpot: 0.03 };
+export const usualMargins: RolloutMargins = { errorRate: 0.01, ttft: 0.05, tpot: 0.03, quality: null };
+
+/** Copied requests, and so scores, are no part of a generated rollout. */
+type TrialFigure = Exclude<RolloutFigure, "quality">;
 
 const LOOK_EVERY = 2;
 /** The fixed horizon is looked for with this step, in looks. */
@@ -40,7 +43,7 @@ export interface Detection {
 
 /** Planted regressions. The fixed-horizon test has the same margin, the same level and looks once. */
 export function detection(
-  figure: RolloutFigure,
+  figure: TrialFigure,
   regression: Regression,
   { rollouts, requests }: { readonly rollouts: number; readonly requests: number },
 ): Detection {
@@ -73,7 +76,7 @@ export function detection(
 /** One-sided normal quantile of 0.01 / 3. */
 const CRITICAL = 2.713;
 
-function fixedHorizonRejects(figure: RolloutFigure, { canary, baseline }: Trial): boolean {
+function fixedHorizonRejects(figure: TrialFigure, { canary, baseline }: Trial): boolean {
   if (figure !== "errorRate") {
     const { z } = latencyEvidence(canary[figure], baseline[figure], {
       marginRatio: 1 + (usualMargins[figure] ?? 0),

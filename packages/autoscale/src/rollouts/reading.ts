@@ -24,4 +24,6 @@ export interface RevisionReading extends Counts {
   readonly periods?: ReadonlyMap<number, Counts>;
   readonly ttft: StratifiedMoments;
   readonly tpot: StratifiedMoments;
+  /** Scores of answers to copied requests, from 0 to 1; absent: none was copied. */
+  readonly quality?: Moments;
 }

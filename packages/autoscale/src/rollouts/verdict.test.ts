@@ -50,10 +50,62 @@ describe("the verdict on a canary", () => {
     expect(rolloutVerdict(unlike, baseline, usualMargins).kind).toBe("good");
   });
 
+  describe("on scores of copied requests", () => {
+    const margins = { errorRate: 0.01, ttft: null, tpot: null, quality: 0.05 };
+    const scores = (mean: number, count: number): Moments => ({
+      count,
+      sum: count * mean,
+      sumOfSquares: count * (mean * mean + 0.01),
+    });
+    const verdict = (mean: number, count: number): string =>
+      rolloutVerdict(
+        reading({ requests: 200, quality: scores(mean, count) }),
+        reading({ requests: 1_000, quality: scores(0.9, count) }),
+        margins,
+      ).kind;
+
+    it("condemns a revision whose answers are worse than accepted, and none whose answers are not", () => {
+      expect(verdict(0.7, 100)).toBe("worse");
+      expect(verdict(0.86, 2_000)).toBe("good");
+      expect(verdict(0.95, 100)).toBe("good");
+    });
+
+    it("condemns at most one of a hundred revisions that are as good, however often it is looked at", () => {
+      let state = 7;
+      const uniform = (): number => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+      // Scores of a grader: mostly 1, some 0, alike for both answers to a request in three of four cases.
+      const scoreOf = (): number => (uniform() < 0.8 ? 1 : 0);
+      let condemned = 0;
+      for (let rollout = 0; rollout < 400; rollout++) {
+        const sums = [0, 0];
+        for (let count = 1; count <= 1_000; count++) {
+          const own = scoreOf();
+          sums[0]! += own;
+          sums[1]! += uniform() < 0.75 ? own : scoreOf();
+          if (count % 20 > 0) continue;
+          const [canary, baseline] = sums.map((sum) =>
+            reading({ requests: count, quality: { count, sum, sumOfSquares: sum } }),
+          );
+          if (rolloutVerdict(canary!, baseline!, { ...margins, quality: 0 }).kind !== "worse") continue;
+          condemned++;
+          break;
+        }
+      }
+      expect(condemned).toBeLessThanOrEqual(4);
+    });
+
+    it("is none without enough of them", () => {
+      expect(verdict(0.7, 10)).toBe("unknown");
+      expect(rolloutVerdict(reading({ requests: 200 }), reading({ requests: 200 }), margins).kind).toBe("unknown");
+    });
+  });
+
   it("looks only at the figures that have a margin", () => {
     const failing = reading({ requests: 100, errors: 90 });
     const baseline = reading({ requests: 100 });
-    expect(rolloutVerdict(failing, baseline, { errorRate: null, ttft: 0.1, tpot: null }).kind).toBe("good");
+    expect(rolloutVerdict(failing, baseline, { errorRate: null, ttft: 0.1, tpot: null, quality: null }).kind).toBe(
+      "good",
+    );
   });
 });
 

@@ -5,7 +5,7 @@
  */
 import { errorEvidence, type CountsPair } from "./error-test.ts";
 import { latencyEvidence, type LatencyEvidence } from "./latency-test.ts";
-import type { RevisionReading } from "./reading.ts";
+import type { Moments, RevisionReading, StratifiedMoments } from "./reading.ts";
 
 /** Regressions that a rollout accepts. `null`: the figure is not looked at. */
 export interface RolloutMargins {
@@ -14,14 +14,16 @@ export interface RolloutMargins {
   /** Share of the baseline's: 0.05 allows 5% more. */
   readonly ttft: number | null;
   readonly tpot: number | null;
+  /** Difference of mean scores: 0.05 allows 0.05 less. */
+  readonly quality: number | null;
 }
 
-export type RolloutFigure = "errorRate" | "ttft" | "tpot";
+export type RolloutFigure = "errorRate" | "ttft" | "tpot" | "quality";
 
 /** One figure of the canary beside the baseline's. */
 export interface FigureEvidence {
   readonly figure: RolloutFigure;
-  /** Error rates of both; of latencies the ratio of the canary's to the baseline's. `null`: too little data. */
+  /** Error rates, or mean scores, of both; of latencies the ratio of the canary's to the baseline's. `null`: too little data. */
   readonly canary: number | null;
   readonly baseline: number | null;
   readonly margin: number;
@@ -43,7 +45,9 @@ export interface RolloutVerdict {
 /** Probability that a canary that is not worse is condemned, over all looks and figures of a rollout. */
 const FALSE_ALARM_MAX = 0.01;
 const FIGURES = 3;
-const LN_LIMIT = -Math.log(FALSE_ALARM_MAX / FIGURES);
+/** ln of the evidence that condemns: figures share the probability of a false alarm, the score as a fourth one where it counts. */
+const lnLimitOf = ({ quality }: RolloutMargins): number =>
+  -Math.log(FALSE_ALARM_MAX / (quality === null ? FIGURES : FIGURES + 1));
 /** Requests of each side without which nothing is known. */
 const REQUESTS_MIN = 50;
 /** Share of the evidence that condemns from which a canary does not advance. */
@@ -59,10 +63,12 @@ export function rolloutVerdict(
   baseline: RevisionReading,
   margins: RolloutMargins,
 ): RolloutVerdict {
+  const lnLimit = lnLimitOf(margins);
   const figures = [
-    ...errorFigure(canary, baseline, margins.errorRate),
-    ...latencyFigure("ttft", canary, baseline, margins.ttft),
-    ...latencyFigure("tpot", canary, baseline, margins.tpot),
+    ...errorFigure(canary, baseline, { margin: margins.errorRate, lnLimit }),
+    ...latencyFigure("ttft", canary, baseline, { margin: margins.ttft, lnLimit }),
+    ...latencyFigure("tpot", canary, baseline, { margin: margins.tpot, lnLimit }),
+    ...qualityFigure(canary, baseline, { margin: margins.quality, lnLimit }),
   ];
   return { kind: kindOf(canary, baseline, figures), requests: canary.requests, figures };
 }
@@ -75,13 +81,20 @@ function kindOf(
   const most = Math.max(0, ...figures.map(({ evidence }) => evidence));
   if (most >= 1) return "worse";
   if (most >= SUSPECT_SHARE) return "suspect";
-  return canary.requests < REQUESTS_MIN || baseline.requests < REQUESTS_MIN ? "unknown" : "good";
+  if (canary.requests < REQUESTS_MIN || baseline.requests < REQUESTS_MIN) return "unknown";
+  const needsScores = figures.some(({ figure }) => figure === "quality");
+  return needsScores && (canary.quality?.count ?? 0) < REQUESTS_MIN ? "unknown" : "good";
+}
+
+interface Tested {
+  readonly margin: number | null;
+  readonly lnLimit: number;
 }
 
 function errorFigure(
   canary: RevisionReading,
   baseline: RevisionReading,
-  margin: number | null,
+  { margin, lnLimit }: Tested,
 ): readonly FigureEvidence[] {
   if (margin === null) return [];
   const { lnEvidence } = errorEvidence(periodsOf(canary, baseline), margin);
@@ -91,7 +104,7 @@ function errorFigure(
       canary: rateOf(canary),
       baseline: rateOf(baseline),
       margin,
-      evidence: lnEvidence / LN_LIMIT,
+      evidence: lnEvidence / lnLimit,
     },
   ];
 }
@@ -110,12 +123,33 @@ function latencyFigure(
   figure: "ttft" | "tpot",
   canary: RevisionReading,
   baseline: RevisionReading,
-  margin: number | null,
+  { margin, lnLimit }: Tested,
 ): readonly FigureEvidence[] {
   if (margin === null) return [];
   const { lnEvidence, ratio }: LatencyEvidence = latencyEvidence(canary[figure], baseline[figure], {
     marginRatio: 1 + margin,
     scale: Math.max(SCALE_MIN, Math.log((1 + WORTH_FINDING[figure]) / (1 + margin))),
   });
-  return [{ figure, canary: ratio, baseline: ratio === null ? null : 1, margin, evidence: lnEvidence / LN_LIMIT }];
+  return [{ figure, canary: ratio, baseline: ratio === null ? null : 1, margin, evidence: lnEvidence / lnLimit }];
 }
+
+/** Mean scores are compared by the test of latencies: a lower score is a larger value of its negative. */
+function qualityFigure(
+  canary: RevisionReading,
+  baseline: RevisionReading,
+  { margin, lnLimit }: Tested,
+): readonly FigureEvidence[] {
+  if (margin === null) return [];
+  const { lnEvidence } = latencyEvidence(negated(canary), negated(baseline), {
+    marginRatio: Math.exp(margin),
+    scale: SCALE_MIN,
+  });
+  const [one, other] = [meanOf(canary.quality), meanOf(baseline.quality)];
+  return [{ figure: "quality", canary: one, baseline: other, margin, evidence: lnEvidence / lnLimit }];
+}
+
+const negated = ({ quality }: RevisionReading): StratifiedMoments =>
+  quality === undefined ? new Map() : new Map([[0, { ...quality, sum: -quality.sum }]]);
+
+const meanOf = (moments: Moments | undefined): number | null =>
+  moments === undefined || moments.count === 0 ? null : moments.sum / moments.count;

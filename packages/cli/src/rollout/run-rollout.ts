@@ -1,6 +1,6 @@
 /** `headroom rollout list`, `show`, and the commands that steer a rollout. */
 import type { Endpoint, SteerRollout } from "@headroom/protocol";
-import { rolloutFigureText } from "@headroom/views";
+import { rolloutFigureText, stepsText } from "@headroom/views";
 import { exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { foundEndpoint } from "../endpoint/run-endpoint.ts";
@@ -39,7 +39,11 @@ const rowOf = ({ name, team, rollout }: RollingOut): readonly string[] => [
   name,
   team,
   `${rollout.fromNumber} to ${rollout.number}`,
-  rollout.steps === null ? "one by one" : `${rollout.steps[rollout.step] ?? 100}%`,
+  rollout.steps === null
+    ? "one by one"
+    : rollout.shadowMilli !== null
+      ? "copies"
+      : `${rollout.steps[rollout.step] ?? 100}%`,
   `${rollout.replicas.canaryReady} of ${rollout.replicas.canary}`,
   rollout.verdict ?? "-",
   rollout.phase,
@@ -73,7 +77,10 @@ function pairsOf(rollout: RollingOut["rollout"], nowMs: number): readonly (reado
     ["revision", `${number} instead of ${fromNumber} (${what})`],
     ["started", `${ago(rollout.startedAtMs, nowMs)} by ${printable(actor)}`],
     ["state", printable(rollout.sentence)],
-    ["steps", steps === null ? "replica by replica" : steps.map((step) => `${step}%`).join(", ")],
+    ["steps", steps === null ? "replica by replica" : stepsText(steps)],
+    ...(rollout.shadowMilli === null
+      ? []
+      : [["copies", `${rollout.shadowMilli / 10}% of the requests are copied to the new revision`] as const]),
     ...(rollout.weightMilli === null
       ? []
       : [["requests", `${rollout.weightMilli / 10}% go to the new revision now`] as const]),

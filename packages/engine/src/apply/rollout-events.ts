@@ -8,7 +8,7 @@ import type { Appliers, WritableWorld } from "./writable.ts";
 type RolloutEvent = EventOf<"rolloutStarted" | "rolloutSteered" | "rolloutSized" | "rolloutEnded">;
 
 export const rolloutEvents: Appliers<RolloutEvent> = {
-  rolloutStarted(world, { workloadId, atMs, actor, number, changes, given, cause, deadlineAtMs, steps }) {
+  rolloutStarted(world, { workloadId, atMs, actor, number, changes, given, cause, deadlineAtMs, steps, shadow }) {
     const workload = touchedWorkload(world, workloadId);
     workload.rollout = {
       number,
@@ -19,6 +19,7 @@ export const rolloutEvents: Appliers<RolloutEvent> = {
       startedAtMs: atMs,
       deadlineAtMs,
       ...(steps === undefined ? { isFinal: true } : { steps }),
+      ...(shadow === undefined ? {} : { shadow }),
       step: 0,
       stepAtMs: atMs,
       stable: workload.scale?.replicas ?? 0,

@@ -82,9 +82,10 @@ function startRollout(
   // Without replicas there is nothing to compare.
   const rules = replicas === 0 ? undefined : changed;
   const replacementMs = (replicas + 1) * (spec.ready.timeoutMs + REPLACEMENT_MS);
+  const shadow = rules?.shadow;
   batch.emit({
     kind: "rolloutStarted",
-    version: 1,
+    version: 2,
     atMs,
     workloadId: workload.id,
     actor,
@@ -93,7 +94,8 @@ function startRollout(
     ...(given.length === 0 ? {} : { given }),
     cause,
     deadlineAtMs: atMs + (rules === undefined ? replacementMs : rules.timeoutMs),
-    ...(rules === undefined ? {} : { steps: rules.steps }),
+    ...(rules === undefined ? {} : { steps: shadow === undefined ? rules.steps : [0, ...rules.steps] }),
+    ...(shadow === undefined ? {} : { shadow }),
   });
 }
 

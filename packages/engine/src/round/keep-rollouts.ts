@@ -3,7 +3,7 @@
  * of the revision that remains are ready. With steps, the present replicas stay until the end, so that a rollback is a
  * matter of weights. Without, replicas are replaced one after another, beside one that is added first.
  */
-import { revisionNumberOf, rolloutShare } from "@headroom/model";
+import { revisionNumberOf, rolloutShare, shadowShare } from "@headroom/model";
 import type { Rollout, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
@@ -66,7 +66,7 @@ function sizes(
   const replicas = scale?.replicas ?? 0;
   const share = rolloutShare(rollout);
   if (share !== null && rollout.isReversed !== true)
-    return { stable: replicas, canary: Math.ceil((replicas * share) / 100) };
+    return { stable: replicas, canary: Math.ceil((replicas * (shadowShare(rollout) ?? share)) / 100) };
   const least = spec.kind === "serve" ? Math.min(replicas, Math.max(1, spec.replicas.min)) : 0;
   const squeezed = rollout.isSqueezed === true ? 1 : 0;
   const added = Math.min(replicas, successors + 1);

@@ -13,6 +13,16 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Rollouts with copied requests.
+  {
+    format: 36,
+    isIn: ({ workloads }) =>
+      some(
+        workloads,
+        ({ spec, rollout }) =>
+          rollout?.shadow !== undefined || (spec.kind === "serve" && spec.rollout?.shadow !== undefined),
+      ),
+  },
   // Gates of aliases, and proposals to move them.
   {
     format: 35,

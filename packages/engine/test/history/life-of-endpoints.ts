@@ -95,7 +95,7 @@ export function endEndpoint(drive: Drive): void {
     });
 }
 
-/** A rollout in steps is paused and rolled back, one without steps begins, and another is completed. */
+/** A rollout in steps is paused and rolled back, as is one with copied requests, one without steps begins, and another is completed. */
 export function rollEndpointsOut(drive: Drive): void {
   const rollout = { steps: [50, 100], everyMs: 1_000, timeoutMs: 60_000, abort: { errorRateMilli: 10, ttftMilli: 50 } };
   change(drive, { rollout, run: "serve two", ready: { path: "/ready", timeoutMs: 60_000 } });
@@ -114,6 +114,19 @@ export function rollEndpointsOut(drive: Drive): void {
   } as const;
   steer("advance", { kind: "verdict", requests: 80, figures: [figure] });
   steer("rollBack", { kind: "deadline", afterMs: 60_000 });
+  change(drive, {
+    rollout: { ...rollout, shadow: 20, abort: { errorRateMilli: 10, qualityMilli: 50 } },
+    run: "serve three",
+  });
+  const score = {
+    figure: "quality",
+    canaryMilli: 900,
+    baselineMilli: 980,
+    marginMilli: 50,
+    evidenceMilli: 300,
+  } as const;
+  steer("advance", { kind: "verdict", requests: 60, figures: [score] });
+  steer("rollBack", { kind: "requested" });
   change(drive, { rollout: null, env: { VERSION: "2" }, servedModel: "text", dir: "/srv" });
   change(drive, { overflow: { endpoint: "a/other", concurrencyMilli: 4_000, dataRules: [] } });
   change(drive, { overflow: null });

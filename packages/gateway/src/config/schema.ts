@@ -149,6 +149,14 @@ const overflow = z.strictObject({
   dataRules: z.array(name).max(100).default([UNMARKED]),
 });
 
+/** Copies of requests for a new revision of the endpoint that the pool follows (`rollout.shadow` of its document). */
+const shadow = z.strictObject({
+  /** Copies in progress, and requests in progress that will be copied. */
+  concurrencyMax: z.int().min(1).max(1000).default(32),
+  /** Command that scores an answer: without it, the score is the agreement with the answer of the present revision. */
+  scorer: z.strictObject({ command: z.array(z.string().min(1)).min(1), timeout: duration.prefault("30s") }).optional(),
+});
+
 const pool = z.strictObject({
   name,
   engine: z.enum(engineNames).default("openai"),
@@ -193,6 +201,7 @@ const pool = z.strictObject({
   wake: wake.optional(),
   overflow: overflow.optional(),
   fair: fair.optional(),
+  shadow: shadow.prefault({}),
   /** `TEAM/NAME` of an endpoint of the control plane, or `NAME` of team `default`, whose replicas the pool takes over. */
   endpoint: z.string().min(1).max(300).optional(),
 });

@@ -52,7 +52,7 @@ export class JoinedTarget implements ResponseTarget {
 }
 
 /** The answer in the events of a stream. An event that states an error is the answer. */
-function joined(events: string): { readonly status: number; readonly body: object } {
+export function joined(events: string): { readonly status: number; readonly body: object } {
   const answer: Fields = {};
   const choices = new Map<number, Fields>();
   for (const event of events.split(/\r?\n\r?\n/)) {

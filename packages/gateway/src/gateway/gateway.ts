@@ -43,11 +43,12 @@ import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
 import { streamedLine } from "./streamed-line.ts";
-import { aloneHead, bodiesFull, errorAnswer, filesFail, usageFails } from "./own-messages.ts";
+import { aloneHead, bodiesFull, errorAnswer, filesFail, kindOf, usageFails } from "./own-messages.ts";
 import { observeLatencies } from "./observe-latencies.ts";
 import { admit, admitStored, type Admitted, type Message } from "./admission.ts";
 import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
+import { ShadowCopies } from "../shadow/shadow-copies.ts";
 
 export interface GatewayParts {
   readonly fleet: Fleet;
@@ -98,6 +99,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly callers: Callers;
   readonly batchRunner: BatchRunner;
   readonly #batchApi: BatchApi;
+  readonly shadow: ShadowCopies;
   isDraining = false;
 
   constructor(config: GatewayConfig, parts: GatewayParts) {
@@ -117,6 +119,7 @@ export class Gateway implements ClientPort, Runtime {
       callerOf: (team) => (team === "" && this.#config.access === "open" ? anonymous : this.callers.ofTeam(team)),
       run: (caller, endpoint, body) => this.#runAlone(caller, endpoint, body),
     });
+    this.shadow = new ShadowCopies(parts);
     this.#batchApi = new BatchApi(parts.batches, this.batchRunner);
     this.#idPrefix = `${config.id.replaceAll(/[^A-Za-z0-9-]/g, "-")}-${parts.usage.life}-`;
   }
@@ -293,7 +296,9 @@ export class Gateway implements ClientPort, Runtime {
       else this.#answer(connection, head, admitted);
       return;
     }
-    const exchange = this.#exchangeOf(admitted, head, new HttpTarget(connection, head.minorVersion));
+    const copy = this.shadow.take(admitted, head);
+    const exchange = this.#exchangeOf(admitted, head, this.shadow.targetOf(copy, connection, head));
+    this.shadow.follow(exchange.request, copy);
     connection.exchange = exchange;
     if (!admitted.isTranslated) exchange.bodySlab = connection.bodySlab;
     connection.bodySlab = undefined;
@@ -453,6 +458,7 @@ export class Gateway implements ClientPort, Runtime {
     observeLatencies(this.#parts.fleet.pools.get(summary.record.pool), summary, model.estimatedPromptTokens(bodyBytes));
     const { overflow, nanoUsd } = summary.record;
     if (overflow !== undefined) this.#parts.fleet.paid(overflow, nanoUsd);
+    this.shadow.ended(exchange.request, summary);
     this.#parts.ring.add(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);
@@ -491,10 +497,4 @@ export class Gateway implements ClientPort, Runtime {
     recordRefusal(this.#parts, refused, error, reason);
     return id;
   }
-}
-
-function kindOf(status: number): ApiError["kind"] {
-  if (status === 408) return "timeout";
-  if (status === 413) return "tooLarge";
-  return status === 503 ? "overloaded" : "badRequest";
 }

@@ -39,3 +39,10 @@ export function errorAnswer(
 ): { readonly status: number; readonly body: string; readonly retryAfterMs: number | undefined } {
   return { status: statusOf(error), body: errorBody(dialectOf(path), error), retryAfterMs: error.retryAfterMs };
 }
+
+/** The kind of the error that answers a message which HTTP refuses with this status. */
+export function kindOf(status: number): ApiError["kind"] {
+  if (status === 408) return "timeout";
+  if (status === 413) return "tooLarge";
+  return status === 503 ? "overloaded" : "badRequest";
+}

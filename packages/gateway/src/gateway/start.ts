@@ -261,6 +261,7 @@ function closing(parts: RunningParts): () => Promise<void> {
     for (const connection of gateway.connections) connection.destroy();
     await settled(gateway);
     await batches.idle();
+    gateway.shadow.stop();
     prober.stop();
     parts.followed.stop();
     clearInterval(parts.sweeper);

@@ -37,7 +37,12 @@ const listSchema = z.object({
         workloadId: z.string().max(300).optional(),
         autoscaled: z.boolean().default(false),
         rollout: z
-          .object({ number: z.int(), startedAtMs: z.int().default(0), weightMilli: weight.nullable() })
+          .object({
+            number: z.int(),
+            startedAtMs: z.int().default(0),
+            weightMilli: weight.nullable(),
+            shadowMilli: weight.nullable().default(null),
+          })
           .nullable()
           .default(null),
         // An overflow that this release does not know lets nothing leave, also not by the overflow of the pool.
@@ -61,6 +66,7 @@ const followed = z.object({
       number: z.int(),
       startedAtMs: z.int().default(0),
       weightMilli: weight.nullable(),
+      shadowMilli: weight.nullable().default(null),
       canary: z.array(address).max(REPLICAS_MAX),
     })
     .nullable()
@@ -286,9 +292,9 @@ function servingAddresses(listed: ListedEndpoints): string[] {
 function rolloutIn(listed: ListedEndpoints): Followed["rollout"] {
   const found = listed.find(({ rollout }) => rollout !== null);
   if (found?.rollout === null || found === undefined) return null;
-  const { number, startedAtMs, weightMilli } = found.rollout;
+  const { number, startedAtMs, weightMilli, shadowMilli } = found.rollout;
   const canary = servingAddresses([{ ...found, list: found.list.filter(({ revision }) => revision === number) }]);
-  return { number, startedAtMs, weightMilli, canary };
+  return { number, startedAtMs, weightMilli, shadowMilli, canary };
 }
 
 const urlsOf = (addresses: readonly string[]): readonly UpstreamUrl[] =>

@@ -68,6 +68,8 @@ export class Pool {
   isAutoscaled = false;
   /** The rollout of the endpoint that the pool follows. */
   split: RolloutSplit | undefined;
+  /** Copies of requests for a new revision since the start of the gateway. `skipped`: too many were in progress. */
+  readonly copies = { sent: 0, failed: 0, skipped: 0 };
   #overflow: PoolOverflow | undefined;
   /** The overflow of the document of the endpoint that the pool follows. Undefined: the document has none. */
   #followedOverflow: { readonly policy: OverflowPolicy | undefined } | undefined;
@@ -167,8 +169,14 @@ export class Pool {
     const { fair } = this.config;
     if (fair === undefined) return { slots: Infinity, waitingMax: 0, waitingBytesMax: 0 };
     let available = 0;
-    for (const replica of this.#replicas.values()) if (replica.isAvailable(this.#nowMs)) available++;
+    for (const replica of this.#replicas.values())
+      if (replica.isAvailable(this.#nowMs) && !this.#isShadow(replica)) available++;
     return { ...fair, slots: fair.concurrency * available };
+  }
+
+  /** Whether the replica gets copies of requests alone. */
+  #isShadow({ id }: Replica): boolean {
+    return this.split?.isShadow === true && this.split.isCanary(id);
   }
 
   /**
@@ -182,7 +190,12 @@ export class Pool {
   /** Whether a replica accepts requests now. With `regions`, only replicas there count. */
   hasAvailable(nowMs: number, regions?: readonly string[]): boolean {
     for (const replica of this.#replicas.values()) {
-      if (replica.isAvailable(nowMs) && (regions === undefined || regions.includes(replica.region))) return true;
+      if (
+        replica.isAvailable(nowMs) &&
+        !this.#isShadow(replica) &&
+        (regions === undefined || regions.includes(replica.region))
+      )
+        return true;
     }
     return false;
   }
@@ -265,14 +278,14 @@ export class Pool {
     return this.overflow?.reason(load, nowMs, regions);
   }
 
-  /** If no replica of the revision takes the request, one of the other does: a rollout refuses nothing. */
+  /** If no replica of the revision takes the request, one of the other does, unless that gets copies alone: a rollout refuses nothing. */
   #decide(request: RoutingRequest, nowMs: number): ReturnType<Router["choose"]> {
     if (this.split === undefined || request.only !== undefined) return this.router.choose(request, nowMs);
     const others = this.split.excluded(this.#replicas.keys(), request.sessionHash, this.#draw);
     if (others.length > 0) {
       const excluded = [...(request.excluded ?? []), ...others];
       const decision = this.router.choose({ ...request, excluded }, nowMs);
-      if (decision.kind !== "unavailable") return decision;
+      if (decision.kind !== "unavailable" || this.split.isShadow) return decision;
     }
     return this.router.choose(request, nowMs);
   }

@@ -12,6 +12,7 @@ const rollout = (weightMilli: number | null, canary: readonly string[] = ["b:1"]
   number: 2,
   startedAtMs: 1,
   weightMilli,
+  shadowMilli: null,
   canary: new Set(canary),
 });
 function split(weightMilli: number | null): RolloutSplit {

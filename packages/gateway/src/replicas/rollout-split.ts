@@ -10,6 +10,8 @@ export interface FollowedRollout {
   readonly startedAtMs: number;
   /** Share of the requests for the new revision, in thousandths; `null`: all replicas are alike. */
   readonly weightMilli: number | null;
+  /** Share of the requests of which the new revision gets copies, in thousandths; `null`: none. It gets no other ones then. */
+  readonly shadowMilli: number | null;
   /** Ids of the replicas of the new revision. */
   readonly canary: ReadonlySet<string>;
 }
@@ -25,6 +27,7 @@ export interface EndedStream {
   readonly busyCount: number;
 }
 
+type Scores = [count: number, sum: number, sumOfSquares: number];
 type Stratum = [stratum: number, count: number, sum: number, sumOfSquares: number];
 
 export interface RevisionCounters {
@@ -32,6 +35,8 @@ export interface RevisionCounters {
   readonly errors: number;
   readonly ttft: readonly Readonly<Stratum>[];
   readonly tpot: readonly Readonly<Stratum>[];
+  /** [answers, sum of scores, sum of squares] of copied requests. */
+  readonly quality?: Readonly<Scores>;
 }
 
 export interface RolloutCounters {
@@ -53,6 +58,12 @@ class Counters implements RevisionCounters {
   errors = 0;
   readonly ttft: Stratum[] = [];
   readonly tpot: Stratum[] = [];
+  quality?: Scores;
+
+  scored(score: number): void {
+    const [count, sum, sumOfSquares] = this.quality ?? [0, 0, 0];
+    this.quality = [count + 1, sum + score, sumOfSquares + score * score];
+  }
 }
 
 export class RolloutSplit {
@@ -93,6 +104,26 @@ export class RolloutSplit {
     if (weightMilli === null) return [];
     const isForCanary = (sessionHash ?? draw()) % 1000 < weightMilli;
     return [...replicaIds].filter((id) => canary.has(id) !== isForCanary);
+  }
+
+  /** Whether the new revision gets copies of requests alone, so that no client gets an answer of it. */
+  get isShadow(): boolean {
+    return (this.#rollout.shadowMilli ?? 0) > 0;
+  }
+
+  isCanary(replicaId: string): boolean {
+    return this.#canaryIds.has(replicaId);
+  }
+
+  /** Whether a copy of this request is sent. A session is copied as a whole, so that its prefixes are cached. */
+  isCopied(sessionHash: number | undefined, draw: () => number): boolean {
+    return this.isShadow && (sessionHash ?? draw()) % 1000 < (this.#rollout.shadowMilli ?? 0);
+  }
+
+  /** Scores from 0 to 1 of the answers of both revisions to one request. */
+  scored(canary: number, baseline: number): void {
+    this.#canary.scored(canary);
+    this.#baseline.scored(baseline);
   }
 
   /** A request to a replica ended by itself, or failed by the fault of the replica. */
@@ -146,8 +177,15 @@ export function addedCounters(all: readonly RolloutCounters[]): RolloutCounters 
     errors: own.reduce((sum, each) => sum + each[side].errors, 0),
     ttft: addedStrata(own.map((each) => each[side].ttft)),
     tpot: addedStrata(own.map((each) => each[side].tpot)),
+    ...addedScores(own.map((each) => each[side].quality)),
   });
   return own.length === 1 ? newest : { number, startedAtMs, canary: added("canary"), baseline: added("baseline") };
+}
+
+function addedScores(all: readonly RevisionCounters["quality"][]): Pick<RevisionCounters, "quality"> {
+  const known = all.flatMap((each) => (each === undefined ? [] : [each]));
+  const total = (at: 0 | 1 | 2): number => known.reduce((sum, each) => sum + each[at], 0);
+  return known.length === 0 ? {} : { quality: [total(0), total(1), total(2)] };
 }
 
 function addedStrata(all: readonly RevisionCounters["ttft"][]): readonly Readonly<Stratum>[] {

@@ -7,6 +7,7 @@ import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { Histogram } from "./histogram.ts";
+import { copiesText } from "./copies-metrics.ts";
 import { fairText } from "./fair-metrics.ts";
 import { overflowText } from "./overflow-metrics.ts";
 import { escaped } from "./prometheus-text.ts";
@@ -103,6 +104,7 @@ export class GatewayMetrics {
       this.#poolText(pools, nowMs),
       overflowText(pools, gauges.used),
       fairText(pools),
+      copiesText(pools),
       this.#processText(gauges),
     ].join("");
   }

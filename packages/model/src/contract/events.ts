@@ -191,6 +191,8 @@ export type WorkloadEvent =
       readonly deadlineAtMs: number;
       /** Absent: replicas are replaced one after another. */
       readonly steps?: readonly number[];
+      /** Share of the requests that are copied during the step of 0%, from version 2. */
+      readonly shadow?: number;
     })
   /** The rollout takes a step, is paused or resumed, or turns back. */
   | (Fact<"rolloutSteered"> & {

@@ -16,6 +16,7 @@ const CHANGED_VERSIONS = {
   scheduleRan: 2,
   workloadSubmitted: 4,
   endpointScaled: 3,
+  rolloutStarted: 2,
   gangPlaced: 2,
   attemptStopRequested: 3,
   gangGrown: 2,

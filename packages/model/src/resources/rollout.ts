@@ -5,6 +5,8 @@ import type { ProducedArtifact, ReadinessSpec, Workload, WorkloadSpec } from "./
 export interface RolloutSpec {
   /** Share of the requests that the new revision gets, step by step, in percent, ascending; the last one is 100. */
   readonly steps: readonly number[];
+  /** Share of the requests, in percent, of which the new revision gets copies before the first step; absent: none. */
+  readonly shadow?: number;
   /** Time that a step lasts at least. */
   readonly everyMs: number;
   /** Time after which a rollout that has not ended is rolled back. */
@@ -19,6 +21,8 @@ export interface RolloutMargins {
   /** 50 allows a time that is 5% longer than that of the present revision. */
   readonly ttftMilli?: number;
   readonly tpotMilli?: number;
+  /** 50 allows a mean score of copied requests that is 0.05 lower than that of the present revision, of 1. */
+  readonly qualityMilli?: number;
 }
 
 /** New values of the fields that make a revision. A field that is absent does not change. */
@@ -42,8 +46,10 @@ export interface Rollout {
   readonly startedAtMs: number;
   /** Time after which it is rolled back if it has not ended. */
   readonly deadlineAtMs: number;
-  /** Steps in percent; absent: replicas are replaced one after another. */
+  /** Steps in percent; absent: replicas are replaced one after another. The first one is 0 with `shadow`. */
   readonly steps?: readonly number[];
+  /** Share of the requests, in percent, of which the new revision gets copies during the step of 0%. */
+  readonly shadow?: number;
   /** Position in `steps`. */
   readonly step: number;
   readonly stepAtMs: number;
@@ -70,8 +76,8 @@ export type RolloutGround =
 
 /** One figure of the new revision beside the present one's. */
 export interface RolloutFigureGround {
-  readonly figure: "errorRate" | "ttft" | "tpot";
-  /** Error rate, or latency as a ratio to the present revision's; `null`: too few requests. */
+  readonly figure: "errorRate" | "ttft" | "tpot" | "quality";
+  /** Error rate, mean score, or latency as a ratio to the present revision's; `null`: too few requests. */
   readonly canaryMilli: number | null;
   readonly baselineMilli: number | null;
   readonly marginMilli: number;
@@ -116,3 +122,7 @@ export function revisionOf(workload: Workload, attempt: { readonly revisionNumbe
 /** Share of the requests that the new revision should get, in percent; `null`: replicas of both revisions are alike. */
 export const rolloutShare = ({ steps, step }: Rollout): number | null =>
   steps === undefined ? null : (steps[step] ?? 100);
+
+/** Share of the requests, in percent, of which the new revision gets copies now, whose answers no client gets; `null`: none. */
+export const shadowShare = (rollout: Rollout): number | null =>
+  rolloutShare(rollout) === 0 ? (rollout.shadow ?? null) : null;

@@ -47,6 +47,13 @@ const abort = record(
       examples: ["3%"],
       otherwise: "not looked at",
     }),
+    quality: optional(percent(0, 1000, 10), {
+      wire: "qualityMilli",
+      description:
+        "How much lower the mean score of copied requests may be, of 1: of the scorer of the gateway, or the agreement with the answers of the present revision. Needs `shadow`.",
+      examples: ["5%"],
+      otherwise: "not looked at",
+    }),
   },
   { wire: (shape) => z.strictObject(shape).meta({ id: "RolloutMargins" }) },
 );
@@ -64,6 +71,12 @@ const rules = record(
           "Shares of the requests that the new revision gets, one after another. The last one is 100%. `[100%]` is blue/green.",
       },
     ),
+    shadow: optional(percent(1, 100, 1), {
+      description:
+        "Share of the requests of which the new revision gets copies before the first step. Its answers to them are compared and thrown away.",
+      examples: ["10%"],
+      otherwise: "the first step comes at once",
+    }),
     every: defaulted(notation.duration(1_000, limits.GRACE_MS_MAX), EVERY_MS, {
       wire: "everyMs",
       description: "Least time of a step. A step also lasts until enough requests were compared.",
@@ -82,6 +95,10 @@ const rules = record(
         .refine(({ steps }) => steps.at(-1) === 100 && isAscending(steps), {
           path: ["steps"],
           message: "must ascend and end with 100%",
+        })
+        .refine(({ shadow, abort: { qualityMilli } }) => qualityMilli === undefined || shadow !== undefined, {
+          path: ["abort", "quality"],
+          message: "needs shadow: copied requests alone have a score",
         })
         .meta({ id: "RolloutSpec" }),
   },

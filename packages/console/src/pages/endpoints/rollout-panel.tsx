@@ -10,7 +10,8 @@ import { Moment } from "../../parts/time-text.tsx";
 type RolloutState = NonNullable<Endpoint["rollout"]>;
 
 export function RolloutPanel({ rollout }: { readonly rollout: RolloutState }): ReactElement {
-  const { number, fromNumber, cause, changed, actor, steps, step, replicas, requests, weightMilli } = rollout;
+  const { number, fromNumber, cause, changed, actor, steps, step, replicas, requests, weightMilli, shadowMilli } =
+    rollout;
   const facts: readonly Fact[] = [
     { name: "State", value: rollout.sentence },
     {
@@ -23,6 +24,9 @@ export function RolloutPanel({ rollout }: { readonly rollout: RolloutState }): R
       ),
     },
     { name: "Steps", value: steps === null ? "replica by replica" : stepsText(steps, step) },
+    ...(shadowMilli === null
+      ? []
+      : [{ name: "Copied requests", value: `${shadowMilli / 10}%; no client gets the answers of the new revision` }]),
     ...(weightMilli === null ? [] : [{ name: "Requests now", value: `${weightMilli / 10}% to the new revision` }]),
     {
       name: "Replicas",
@@ -51,9 +55,9 @@ export function RolloutPanel({ rollout }: { readonly rollout: RolloutState }): R
   );
 }
 
-const names = { errorRate: "Errors", ttft: "First token", tpot: "Per token" } as const;
+const names = { errorRate: "Errors", ttft: "First token", tpot: "Per token", quality: "Score of answers" } as const;
 
 const verdicts = { worse: "worse", suspect: "suspect", unknown: "too few requests", good: "not worse" } as const;
 
 const stepsText = (steps: readonly number[], at: number): string =>
-  `${steps.map((share) => `${share}%`).join(", ")}; now step ${at + 1}`;
+  `${steps.map((share) => (share === 0 ? "copies" : `${share}%`)).join(", ")}; now step ${at + 1}`;
