@@ -207,3 +207,35 @@ it("sends other requests through the handler of the SDK", async () => {
   expect(usual).toBe(4);
   expect(connections).toBe(0);
 });
+
+it("ends an answer without end that the SDK would read into memory, and no ranged read", async () => {
+  await serve(() => {});
+  let sent = 0;
+  let ended = 0;
+  const endless = (): Readable =>
+    new Readable({
+      read() {
+        this.push(Buffer.alloc(1_000_000));
+        sent += 1_000_000;
+      },
+      destroy: (_error, callback) => {
+        ended += 1;
+        callback(null);
+      },
+    });
+  const fake = {
+    handle: () => Promise.resolve({ response: { statusCode: 200, headers: {}, body: endless() } }),
+  };
+  const handler = new RangeHandler(fake, { connectTimeoutMs: 2_000, silenceMs: 2_000 }, reader);
+  const list = { ...requestOf(0, 1), headers: {}, query: { "list-type": "2" } } as unknown as Request;
+  const { response } = await handler.handle(list);
+  await expect((response.body as Readable).toArray()).rejects.toThrow("an answer of more than 8388608 bytes");
+  expect(sent).toBeLessThan(20_000_000);
+  expect(ended).toBe(1);
+  // Its reader bounds it by the range.
+  const odd = { ...requestOf(0, 1), query: { versionId: "a b" } } as unknown as Request;
+  const body = (await handler.handle(odd)).response.body as Readable;
+  let bytes = 0;
+  for await (const data of body) if ((bytes += (data as Buffer).length) > 10_000_000) break;
+  expect(bytes).toBeGreaterThan(10_000_000);
+});

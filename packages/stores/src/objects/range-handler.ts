@@ -2,8 +2,9 @@
  * Sends the ranged reads of an S3 client through the thread that reads ranges (`range-reader.ts`), and every other request, and reads
  * whose answers have no plain length, through the handler of the SDK. Signatures and errors stay those of the SDK.
  */
-import { Readable } from "node:stream";
+import { pipeline, Readable, Transform } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
+import { OperationalError } from "@headroom/platform";
 import type { ConnectionTarget, RangeHead } from "./range-connection.ts";
 import { RangeBytes } from "./range-reader.ts";
 import type { RangeReader } from "./range-reader.ts";
@@ -15,6 +16,8 @@ interface HandlerOptions {
 }
 type Handled = Awaited<ReturnType<Handler["handle"]>>;
 
+/** Answers that the SDK reads as a whole: 1,000 keys of 1,024 bytes, each written as six at most. */
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 const PLAIN_QUERY = /^[\w.-]*$/;
 
 export interface RangeTimeouts {
@@ -67,6 +70,7 @@ export class RangeHandler {
   }
 
   readonly handle = async (request: HttpRequest, options?: HandlerOptions): Promise<Handled> => {
+    if (!isRanged(request)) return bounded(await this.#usual.handle(request, options));
     const text = requestText(request);
     if (text === null) return this.#usual.handle(request, options);
     const target = targetOf(request, this.#timeouts);
@@ -76,10 +80,35 @@ export class RangeHandler {
   };
 }
 
+const isRanged = ({ headers }: HttpRequest): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === "range");
+
+/** The SDK reads a list, or the text of an error, into memory, whatever its size. */
+function bounded({ response }: Handled): Handled {
+  const { body } = response as { readonly body?: unknown };
+  if (!(body instanceof Readable)) return { response };
+  let bytes = 0;
+  const limit = new Transform({
+    transform(data: Buffer, _encoding, callback) {
+      bytes += data.length;
+      callback(bytes > ANSWER_BYTES_MAX ? tooLong() : null, data);
+    },
+  });
+  pipeline(body, limit, () => {});
+  response.body = limit;
+  return { response };
+}
+
+const tooLong = (): OperationalError =>
+  new OperationalError(
+    "badObject",
+    `The store sent an answer of more than ${ANSWER_BYTES_MAX} bytes. Check its endpoint.`,
+  );
+
 /** The request as HTTP/1.1; `null`: it is no ranged read, or has parts that need more than plain text. */
 function requestText({ method, path, query = {}, headers }: HttpRequest): string | null {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
-  if (method !== "GET" || !lines.some((line) => /^range:/i.test(line))) return null;
+  if (method !== "GET") return null;
   const pairs = Object.entries(query);
   if (pairs.some(([name, value]) => !PLAIN_QUERY.test(name) || typeof value !== "string" || !PLAIN_QUERY.test(value)))
     return null;
