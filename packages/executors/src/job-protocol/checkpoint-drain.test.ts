@@ -104,3 +104,15 @@ it("copies no checkpoint to a store that was written again since its report, als
   expect(reports[0]?.checkpoint.stored).toBeUndefined();
   expect(reports[0]?.checkpoint.problem).toMatch(/step-2 was written again after it was reported/);
 });
+
+it("copies a checkpoint that is reported in the turn in which a later process starts", async () => {
+  const at = write(2, "a");
+  report(2, at);
+  await vi.waitFor(() => expect(reports).toHaveLength(1), WAIT);
+  await transfers.close();
+  transfers = open();
+  transfers.start();
+  report(3, write(3, "a"));
+  await vi.waitFor(() => expect(reports.at(-1)).toMatchObject({ step: 3 }), WAIT);
+  expect(reports.at(-1)?.checkpoint.problem).toBeUndefined();
+});

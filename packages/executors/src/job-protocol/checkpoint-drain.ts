@@ -53,7 +53,7 @@ export class CheckpointDrain {
 
   /** Repeats the reports of complete copies, and continues with the others. */
   start(): void {
-    for (const note of this.#notes.all()) this.#look(note.attemptId);
+    for (const note of this.#notes.all()) if (note.stamp === undefined) this.#look(note.attemptId);
     for (const note of this.#notes.all()) if (note.report !== undefined) this.#report(note, note.report);
     for (const note of this.#notes.all()) if (note.report === undefined) this.#run(note.attemptId);
   }
