@@ -8,10 +8,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { monotonicMs } from "./loop-watch.ts";
 
-const STEP_MS = 22;
-const SEQUENCE_MS = 0.08;
-const PROMPT_TOKEN_MS = 0.12;
-const STEP_TOKENS_MAX = 2048;
+export const STEP_MS = 22;
+export const SEQUENCE_MS = 0.08;
+export const PROMPT_TOKEN_MS = 0.12;
+export const STEP_TOKENS_MAX = 2048;
 
 /** The field `mock` of a request. */
 export interface StepRequest {

@@ -21,7 +21,7 @@ export interface WorkFactors {
 }
 
 const BEYOND = 1.15;
-const BEYOND_OVERLOADED = 2;
+const BEYOND_OVERLOADED = 1.5;
 
 /** For work by a model of the accelerator, which is a little pessimistic: measured traffic was 0.75 to 0.9 of it. */
 export const MODELLED_WORK: WorkFactors = {

@@ -30,6 +30,8 @@ export class LoadMeter {
   #promptTokensPerS = 0;
   #promptTokens = 0;
   #outputTokens = OUTPUT_TOKENS_FIRST;
+  /** `#decodingFactor` of the traffic so far; `null`: not computed. */
+  #factor: number | null = null;
 
   /** `toleranceS`: time in s that work may wait. */
   constructor(capacity: WorkModel, toleranceS: number) {
@@ -39,7 +41,9 @@ export class LoadMeter {
 
   /** Work in ms of one replica for prompts of so many tokens, with the decoding that follows them. */
   workMs(promptTokens: number): number {
-    return promptTokens * this.#capacity.promptTokenMs(this.#promptTokens) * this.#decodingFactor();
+    if (promptTokens === 0) return 0;
+    this.#factor ??= this.#decodingFactor();
+    return promptTokens * this.#capacity.promptTokenMs(this.#promptTokens) * this.#factor;
   }
 
   /** Adds what arrived in a tick, and returns the load in replicas. */
@@ -63,6 +67,7 @@ export class LoadMeter {
   }
 
   #learn({ arrivals, arrivedPromptTokens, ended, endedOutputTokens }: MeteredTraffic, seconds: number): void {
+    this.#factor = null;
     const share = Math.min(1, TRAFFIC_WEIGHT * seconds);
     this.#requestsPerS += share * (arrivals / seconds - this.#requestsPerS);
     this.#promptTokensPerS += share * (arrivedPromptTokens / seconds - this.#promptTokensPerS);

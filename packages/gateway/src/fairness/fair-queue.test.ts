@@ -159,6 +159,21 @@ describe("the queue of a pool", () => {
     expect(engine.queue.runningCount).toBe(4);
   });
 
+  it("keeps one of 16 slots free of lines, so that a request need not wait until one has stopped", () => {
+    const engine = new Engine(32);
+    const long = { promptTokens: 1, outputTokens: 1000 };
+    for (let line = 0; line < 40; line++) engine.send({ team: "nightly", isBatch: true, tokens: long });
+    expect(engine.runningCount).toBe(30);
+    for (let at = 0; at < 2; at++) engine.send({ team: "a", tokens: { promptTokens: 1, outputTokens: 1 } });
+    expect([engine.runningCount, engine.queue.yieldCount]).toEqual([32, 0]);
+    engine.step();
+    expect(engine.runningCount).toBe(30);
+    engine.send({ team: "a", tokens: long });
+    engine.send({ team: "a", tokens: long });
+    engine.send({ team: "a", tokens: long });
+    expect([engine.runningCount, engine.queue.yieldCount]).toEqual([32, 1]);
+  });
+
   it("refuses requests beyond its bounds, and forgets those that leave", () => {
     const engine = new Engine(1, 2);
     const request = { team: "a", tokens: { promptTokens: 1, outputTokens: 2 } };
