@@ -39,6 +39,7 @@ import {
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { foreignUseSentence } from "./foreign-use-text.ts";
 import { suspendedSentence } from "./suspended-text.ts";
+import { imageSentence, secretsSentence } from "./ability-sentences.ts";
 import { transfersSentence } from "./transfers-sentence.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
@@ -269,21 +270,6 @@ function powerCapSentence({
   const word = of === "power" ? "Power" : "Cooling";
   return `${word} cap: ${domain}: ${wattsText(usedWatts)} of ${wattsText(capWatts)} are used, ${wattsText(neededWatts)} are needed.`;
 }
-
-const imageSentence = ({
-  image,
-  pools,
-  placeableWorkers,
-  workers,
-}: EngineReason & { readonly kind: "image" }): string =>
-  pools.length === 0
-    ? `Image: no pool runs container images, as ${image} needs.`
-    : `Image: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that run container images (${pools.join(", ")}).`;
-
-const secretsSentence = ({ pools, placeableWorkers, workers }: EngineReason & { readonly kind: "secrets" }): string =>
-  pools.length === 0
-    ? "Secrets: no pool gives workers secrets (`secrets` of a Kubernetes executor)."
-    : `Secrets: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that give workers secrets (${pools.join(", ")}).`;
 
 type ConstraintReason = EngineReason & {
   readonly kind: "workloadKind" | "image" | "secrets" | "transfers" | "powerCap";

@@ -80,7 +80,8 @@ async function showScript(context: CommandContext, submission: Submission, json:
   try {
     ({ spec } = submission.read());
   } catch (error) {
-    problems.push(describeError(error).message);
+    // An incomplete document follows from the problems of the script.
+    if (problems.length === 0) problems.push(describeError(error).message);
   }
   if (json) {
     context.print(JSON.stringify({ ...readingJson(script, document, environment), problems }, null, 2));

@@ -79,7 +79,7 @@ export class ManifestFields {
     const walk = (path: FieldPath): void => {
       if (this.#taken.has(keyOf(path)) || this.ignored.length > NAMED_MAX) return;
       const key = path.at(-1);
-      if (key === "<<") return this.refuse(path, "is a merge of YAML, which is not read: write the fields out");
+      if (key === "<<") return this.refuse(path, "is a merge of YAML with something else than maps");
       if (this.ignored.length === NAMED_MAX)
         return this.refuse(path, `is field ${NAMED_MAX + 1} without effect; the fields after it are not listed`);
       const reason = typeof key === "string" ? reasonOf(key) : undefined;

@@ -369,6 +369,20 @@ describe("a manifest", () => {
     for (const reason of about) expect(reason).toContain("request accelerators as resources");
   });
 
+  it.each([
+    ["ray.io/v1", "RayJob", "Run Ray as a gang"],
+    ["kubeflow.org/v2beta1", "MPIJob", "Run mpirun in a gang"],
+    ["leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "gang.taskGroups"],
+    ["batch.volcano.sh/v1alpha1", "Job", "is of batch.volcano.sh/v1alpha1"],
+  ])("says of %s %s what to do instead, and names its fields", (apiVersion, kind, advice) => {
+    const spec = { replicas: 2, template: { spec: podSpec() } };
+    const { problems, ignored } = read({ apiVersion, kind, metadata: { name: "other" }, spec });
+    expect(problems.join()).toContain(advice);
+    expect(ignored.map(({ directive }) => directive)).toEqual(
+      expect.arrayContaining(["spec.replicas: 2", "spec.template.spec.containers[0].image: a/b:1"]),
+    );
+  });
+
   it("names the queue of Kueue, and is submitted held if it is suspended", () => {
     const [, manifest] = manifests.find(([name]) => name.includes("Kueue"))!;
     const { ignored, isHeld } = read(manifest);
@@ -406,7 +420,7 @@ describe("a manifest", () => {
     [job({}, podSpec({ restartPolicy: "never" })), "must be Always, OnFailure or Never"],
     [pod({}, { env: [JSON.parse('{"name":"__proto__","value":"x"}')] }), "has no name that a shell accepts"],
     [pod({ nodeSelector: JSON.parse('{"__proto__":"x"}') as Fields }), "is no label"],
-    [pod({ "<<": { nodeName: "a" } }), "is a merge of YAML"],
+    [pod({ "<<": "a" }), "is a merge of YAML"],
     [pod({ many: Array.from({ length: 20_000 }, () => 1) }), "the fields after it are not listed"],
     [
       { apiVersion: "batch.volcano.sh/v1alpha1", kind: "Job", spec: { tasks: [{ template: { spec: podSpec() } }] } },

@@ -4,6 +4,7 @@
  */
 import { nameOf } from "../slurm/honour.ts";
 import type { IgnoredDirective, SbatchReading } from "../slurm/read-script.ts";
+import { withMerges } from "./merge-keys.ts";
 import { ManifestFields, type Manifest } from "./manifest-fields.ts";
 import type { ManifestContext } from "./pod.ts";
 import type { ManifestSecrets } from "./secrets.ts";
@@ -25,6 +26,28 @@ const BACKOFF = { backoff: "10s", maxBackoff: "6m" };
 /** Containers get none of the variables of whoever submits them. */
 const NO_EXPORT = { mode: "named", names: [], values: {} } as const;
 const kueueLabels = ["kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"];
+const noReader = "is not read: headroom run submits one command";
+const noRay = `${noReader}. Run Ray as a gang (examples/ray), or let its pods join the queue (adoptPods of a Kubernetes executor)`;
+const noRoles = `${noReader}. Declare its roles as task groups in a workload file (gang.taskGroups)`;
+/** Kinds that run pods and have no reader, each with what to do instead. */
+const otherWorkloads: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    RayJob: noRay,
+    RayCluster: noRay,
+    RayService: noRay,
+    MPIJob: `${noReader}. Run mpirun in a gang (examples/mpi)`,
+    TFJob: noRoles,
+    XGBoostJob: noRoles,
+    PaddleJob: noRoles,
+    JAXJob: noRoles,
+    LeaderWorkerSet: noRoles,
+    TrainJob: `${noReader}. Its runtime is an object of the cluster: submit the JobSet that it becomes`,
+    DaemonSet: `${noReader}, and not one on each node`,
+    ReplicationController: `${noReader}. Write a Deployment`,
+    Workflow: `${noReader}. Declare a pipeline`,
+    SparkApplication: noReader,
+  }),
+);
 const kindNames = Object.keys(kinds).join(", ");
 
 /** Whether YAML or JSON is a manifest of Kubernetes, by its first lines. A script can have one in its text. */
@@ -35,16 +58,19 @@ export function isManifest(text: string): boolean {
 }
 
 export function readKubernetesManifest({ file, manifests, context }: ManifestInput): ManifestReading {
-  const all = manifests.flatMap(withItems).map((manifest) => ({ manifest, kind: kindOf(manifest) }));
+  const plain = manifests.map((manifest): Manifest => ({ ...manifest, value: withMerges(manifest.value) }));
+  const all = plain.flatMap(withItems).map((manifest) => ({ manifest, kind: kindOf(manifest) }));
   const works = all.filter(({ manifest, kind }) => isRead(manifest, kind));
   const [first, second] = works;
   const others = all
     .filter(({ manifest }) => manifest !== first?.manifest)
     .map(({ manifest, kind }) => otherObject(manifest, kind));
   if (first === undefined) {
-    const other = others.find(({ reason }) => reason.startsWith("is of "));
+    const other = others.find(({ reason }) => reason.startsWith("is of ") || reason.startsWith(noReader));
     const found = other === undefined ? "" : `; ${other.directive} ${other.reason}`;
-    return unreadable(others, `${file} has no ${kindNames}; headroom run reads these kinds${found}`);
+    // Each field of an object that runs pods is named, as those of the kinds that are read.
+    const named = all.flatMap(({ manifest, kind }) => (isUnreadWork(manifest, kind) ? fieldsOf(manifest, kind) : []));
+    return unreadable([...others, ...named], `${file} has no ${kindNames}; headroom run reads these kinds${found}`);
   }
   const fields = new ManifestFields(first.manifest);
   for (const key of ["apiVersion", "kind"]) if (fields.has([key])) fields.honour([key], `is read as ${first.kind}`);
@@ -106,8 +132,17 @@ function otherObject(manifest: Manifest, kind: string): IgnoredDirective {
     ? "is a list, whose items are read"
     : Object.hasOwn(kinds, kind)
       ? `is of ${version === "" ? "no apiVersion" : version}, which is not read; it is not submitted`
-      : "is no workload; it is not submitted";
+      : (otherWorkloads.get(kind) ?? "is no workload; it is not submitted");
   return { directive: `kind: ${kind.slice(0, 80)}`, line: manifest.lineOf(["kind"]), reason };
+}
+
+const isUnreadWork = (manifest: Manifest, kind: string): boolean =>
+  otherWorkloads.has(kind) || (Object.hasOwn(kinds, kind) && !isRead(manifest, kind));
+
+function fieldsOf(manifest: Manifest, kind: string): readonly IgnoredDirective[] {
+  const fields = new ManifestFields(manifest);
+  fields.nameRest(() => undefined, `is a field of a ${kind}, which is not read`);
+  return fields.ignored.filter(({ directive }) => !directive.startsWith("kind: "));
 }
 
 function unreadable(ignored: readonly IgnoredDirective[], problem: string): ManifestReading {

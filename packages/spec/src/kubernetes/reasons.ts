@@ -2,8 +2,8 @@
 
 const noImage = "how images are pulled and run is a setting of the executor";
 const noProbe = "Headroom does not probe workers; a worker that ends has failed or succeeded";
-const noVolume = "volumes are not mounted; paths of the node are visible as they are";
-const noIdentity = "workers run as the user of the control plane";
+const noVolume = "volumes of pods are a setting of the executor; elsewhere paths of the node are visible as they are";
+const noIdentity = "the executor chooses the user, or the service account, by its rules";
 const noClaims = "claims of devices (DRA) are not allocated: request accelerators as resources, such as nvidia.com/gpu";
 const placed = "Headroom places the workers itself";
 
@@ -30,7 +30,10 @@ export const reasonsByField: Readonly<Record<string, string>> = {
   claims: noClaims,
   schedulingGates: "headroom hold keeps waiting work from starting",
   affinity: `${placed}; --type, selector, spread and antiAffinity of a workload file state what it needs`,
-  tolerations: "nodes have no taints",
+  podAffinity: `${placed}; spread and antiAffinity of a workload file state what it needs`,
+  podAntiAffinity: `${placed}; spread and antiAffinity of a workload file state what it needs`,
+  preferredDuringSchedulingIgnoredDuringExecution: `${placed}; it knows no preferences of nodes`,
+  tolerations: "taints that pods tolerate are a setting of the executor",
   topologySpreadConstraints: "spread in a workload file does this",
   priorityClassName: "priorities are numbers or words: --priority",
   preemptionPolicy: "preemptible in a workload file does this",
@@ -70,6 +73,7 @@ export const reasonsByField: Readonly<Record<string, string>> = {
   startingDeadlineSeconds: "headroom run starts it once; kind: schedule in a workload file repeats it",
   successfulJobsHistoryLimit: "ended work stays in the history",
   failedJobsHistoryLimit: "ended work stays in the history",
+  generateName: "the object has a name, which counts",
   namespace: "namespaces are no teams: --team",
   "kueue.x-k8s.io/queue-name": "Headroom has teams instead of queues: --team",
   "kueue.x-k8s.io/priority-class": "priorities are numbers or words: --priority",

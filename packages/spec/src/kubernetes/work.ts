@@ -47,7 +47,10 @@ export const kinds: Readonly<Record<string, KindRow>> = {
   Job: { apiVersion: /^batch\/v/, read: (fields, context) => readJob(fields, ["spec"], context) },
   CronJob: {
     apiVersion: /^batch\/v/,
-    read: (fields, context) => readJob(fields, ["spec", "jobTemplate", "spec"], context),
+    read: (fields, context) => {
+      if (fields.has(["spec", "suspend"])) fields.ignore(["spec", "suspend"], "headroom run starts the Job of it once");
+      return readJob(fields, ["spec", "jobTemplate", "spec"], context);
+    },
   },
   Deployment: { apiVersion: /^(?:apps|extensions)\/v/, read: readReplicas },
   ReplicaSet: { apiVersion: /^(?:apps|extensions)\/v/, read: readReplicas },

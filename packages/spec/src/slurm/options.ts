@@ -65,8 +65,10 @@ export const slurmOptions: readonly SlurmOption[] = [
     variable: "SBATCH_CONSTRAINT",
     ignored: "alternatives of labels, counts and brackets",
   }),
-  refused("container", "required", "images are not supported yet", { variable: "SBATCH_CONTAINER" }),
-  refused("container-id", "required", "images are not supported yet", later),
+  refused("container", "required", "is a bundle of OCI, not an image; image in a workload file names one", {
+    variable: "SBATCH_CONTAINER",
+  }),
+  refused("container-id", "required", "is a bundle of OCI, not an image; image in a workload file names one", later),
   refused("contiguous", "none", "nodes have no order in Headroom; `fabric` keeps workers near each other"),
   refused("core-spec S", "required", NO_TOPOLOGY, { variable: "SBATCH_CORE_SPEC" }),
   refused("cores-per-socket", "required", NO_TOPOLOGY),

@@ -176,6 +176,7 @@ const literal: ReadonlySet<string> = new Set([
   "wrap",
   "export",
   "constraint",
+  "job-name",
 ]);
 
 function applied({ option, value }: GivenOption, job: SlurmJob, input: SbatchInput): Applied {
