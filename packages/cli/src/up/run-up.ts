@@ -15,30 +15,13 @@ import { bannerLines } from "./banner.ts";
 import { buildConsole, chatProgramFrom, programName, quickstartFiles } from "./checkout.ts";
 import { gatewayPlace, startQuickstartGateway, type GatewayPlace } from "./quickstart-gateway.ts";
 import { readConfigFile, valuesOfOptions } from "./config-file.ts";
+import { isolationSettings } from "./isolation-settings.ts";
 import type { UpValues } from "./up-settings.ts";
 
 /** Options as commander gives them: those of `up-settings.ts`, and the two about the file. */
 export interface UpOptions extends Readonly<Record<string, unknown>> {
   readonly config?: string;
   readonly checkConfig?: boolean;
-}
-
-/** The modes of the local executor, whose package is loaded only by the control plane. */
-const isolationModes = ["auto", "bubblewrap", "none"] as const;
-
-function networkOf({ network }: UpValues): { readonly network?: "machine" | "team" } {
-  if (network === undefined) return {};
-  if (network !== "machine" && network !== "team")
-    throw new CliError(`network must be machine or team, got ${network}`, exitCode.usage);
-  return { network };
-}
-
-function isolationOf({ isolation }: UpValues): { readonly isolation?: (typeof isolationModes)[number] } {
-  if (isolation === undefined) return {};
-  const mode = isolationModes.find((each) => each === isolation);
-  if (mode === undefined)
-    throw new CliError(`isolation must be one of ${isolationModes.join(", ")}, got ${isolation}`, exitCode.usage);
-  return { isolation: mode };
 }
 
 export async function runUp(context: CommandContext, options: UpOptions): Promise<ExitCode> {
@@ -123,8 +106,7 @@ function optionsOf(
     local: {
       ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
       ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),
-      ...isolationOf(settings),
-      ...networkOf(settings),
+      ...isolationSettings(settings),
     },
   };
 }

@@ -131,6 +131,13 @@ const declared = [
     otherwise: "machine",
   },
   {
+    field: "users",
+    flags: "--team-user <team=user>",
+    notation: "texts",
+    description:
+      "user of this machine as whom sandboxed workloads of a team run, such as research=ml-research; * is any other team; can be repeated (needs root; default: the user of the control plane)",
+  },
+  {
     field: "gateway.admin",
     flags: "--gateway <url>",
     notation: "text",
