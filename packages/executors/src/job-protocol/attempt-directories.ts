@@ -15,6 +15,17 @@ import { ASIDE_PREFIX } from "./attempt-names.ts";
 import type { FileOwner } from "./untrusted-files.ts";
 import { ensureDirectory, inDirectory } from "./untrusted-files.ts";
 
+/** Workers whose directories are made in one turn. */
+const RANKS_AT_ONCE = 4;
+
+/** A gang of a thousand workers has thousands of directories: nothing else would happen for two seconds. */
+export async function inTurns(workerCount: number, make: (rank: number) => void): Promise<void> {
+  for (let rank = 0; rank < workerCount; rank++) {
+    make(rank);
+    if (rank % RANKS_AT_ONCE === RANKS_AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 /**
  * `owner`: the user as whom the attempt runs, if that is not the user of this process. `recordsOwner`: the user whose supervisor writes the
  * records.

@@ -70,3 +70,13 @@ describe("a record that belongs to the user of a job", () => {
     });
   });
 });
+
+it("does not read again what is written once", () => {
+  const files = forged(1);
+  const known = { launch: null, isRunning: false };
+  expect(readState(files, known).kind).toBe("unclaimed");
+  rmSync(path.join(files.recordsDir, "launch.json"));
+  files.create("claim.json", { kind: "supervised", bootId: "", supervisor: { pid: 1, startTicks: 0 }, jobId: "b" });
+  expect(readState(files, known).kind).toBe("starting");
+  expect(readState(files).kind).toBe("absent");
+});

@@ -15,16 +15,23 @@ export type RecordedState =
   | { readonly kind: "ended"; readonly launch: LaunchRecord | null; readonly exit: ExitRecord }
   | { readonly kind: "unreadable"; readonly detail: string };
 
-/** Throws only temporary errors of the file system. */
-export function readState(files: AttemptFiles): RecordedState {
+/** Facts of records that are written once, for callers who look at an attempt again and again. */
+export interface WrittenOnce {
+  launch: LaunchRecord | null;
+  /** Every worker has started. */
+  isRunning: boolean;
+}
+
+/** Throws only temporary errors of the file system. `known`: is not read again, and gets what this call reads. */
+export function readState(files: AttemptFiles, known: WrittenOnce = { launch: null, isRunning: false }): RecordedState {
   try {
-    const launch = boundedLaunch(files);
+    const launch = (known.launch ??= boundedLaunch(files));
     const exit = files.read("exit.json");
     if (exit !== null) return { kind: "ended", launch, exit };
     if (launch === null) return { kind: "absent" };
     if (files.read("claim.json") === null) return { kind: "unclaimed", launch };
-    const isRunning = partsOf(launch).every((_, part) => partFiles(files.key, part).has("running.json"));
-    return { kind: isRunning ? "running" : "starting", launch };
+    known.isRunning ||= partsOf(launch).every((_, part) => partFiles(files.key, part).has("running.json"));
+    return { kind: known.isRunning ? "running" : "starting", launch };
   } catch (error) {
     // A shared file system that fails (EIO, ESTALE, an expired ticket) says nothing about the content of a record.
     if (!(error instanceof UnreadableRecord) || hasFailed(error.cause)) throw error;

@@ -103,21 +103,8 @@ class KubernetesExecutor implements Executor {
     this.id = options.id;
     const { settings, stateDir, token } = options;
     const hasDirectory = settings.directory !== undefined;
-    this.capabilities = {
-      checkpointOnRequest: hasDirectory,
-      resize: false,
-      replaceWorkers: false,
-      logs: true,
-      images: true,
-      secrets: settings.secrets.length > 0,
-      inputs: settings.readsStores || bringsInputs(settings),
-      // Without stores, work that names one is refused when it is submitted.
-      uploads: settings.leavesOutputs || (settings.uploadsOutputs && bringsInputs(settings)),
-      // Directories that work names are in its containers.
-      ...(settings.leavesOutputs ? {} : { uploadsFrom: [] }),
-      ...(mapsSubmitters(settings) ? { submitters: true } : {}),
-    };
-    const onProblem = (message: string): void => this.#problem(message);
+    this.capabilities = capabilitiesOf(settings);
+    const onProblem = this.#problem.bind(this);
     this.#store = openStore(options, onProblem);
     const emit = (input: ExecutorInput): void => this.#reporter.tell(input);
     this.#transfers = podTransfers(options.stores, { settings, stateDir, emit, onProblem });
@@ -134,7 +121,8 @@ class KubernetesExecutor implements Executor {
       onNodes: () => this.#fleet.notice(),
     });
     this.#copy = copy;
-    this.#fleet = new FleetWatch(this.id, copy, this.#reporter);
+    const isBinding = (): boolean => this.#launcher.isBinding;
+    this.#fleet = new FleetWatch({ id: this.id, copy, reporter: this.#reporter, isBinding });
     const shared = { store: this.#store, api, copy, onProblem, jobFiles: jobFilesIn(settings.directory) };
     this.#watch = new GangWatch({
       ...shared,
@@ -145,10 +133,16 @@ class KubernetesExecutor implements Executor {
       nodeIdOf: (name) => nodeIdOf(this.id, name),
       outputs: this.#transfers?.outputs ?? null,
     });
-    const { id } = options;
     const holds = (uid: string): boolean => this.#watch.holds(uid);
     if (settings.adoptPods)
-      this.adoption = new PodAdoption({ id, settings, copy, api, holds, isReady: () => this.#watch.isComplete });
+      this.adoption = new PodAdoption({
+        id: this.id,
+        settings,
+        copy,
+        api,
+        holds,
+        isReady: () => this.#watch.isComplete,
+      });
     const log = {
       fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
       filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
@@ -355,6 +349,21 @@ class KubernetesExecutor implements Executor {
     else this.#options.onProblem(message);
   }
 }
+
+const capabilitiesOf = (settings: KubernetesSettings): ExecutorCapabilities => ({
+  checkpointOnRequest: settings.directory !== undefined,
+  resize: false,
+  replaceWorkers: false,
+  logs: true,
+  images: true,
+  secrets: settings.secrets.length > 0,
+  inputs: settings.readsStores || bringsInputs(settings),
+  // Without stores, work that names one is refused when it is submitted.
+  uploads: settings.leavesOutputs || (settings.uploadsOutputs && bringsInputs(settings)),
+  // Directories that work names are in its containers.
+  ...(settings.leavesOutputs ? {} : { uploadsFrom: [] }),
+  ...(mapsSubmitters(settings) ? { submitters: true } : {}),
+});
 
 /** The files of a job are in the directory that it shares with this machine; its records are here. */
 const jobFilesIn =

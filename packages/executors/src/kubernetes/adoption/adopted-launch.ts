@@ -5,7 +5,7 @@
 import type { LaunchGang } from "@headroom/model";
 import { acceleratorIndices } from "@headroom/model";
 import { ADOPTED_WORK_VARIABLE } from "../../adoption.ts";
-import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
+import { inTurns, makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { syncDirectory } from "../../job-protocol/attempt-files.ts";
 import { partFiles } from "../../job-protocol/attempt-parts.ts";
@@ -53,7 +53,7 @@ export class AdoptedLaunch {
     const members = membersByRank(effect, group);
     refuseNodes(effect, members, nodes);
     makeAttemptDirectories(files, 0);
-    for (const [rank] of workers.entries()) makeAttemptDirectories(partFiles(files.key, rank), 1);
+    await inTurns(workers.length, (rank) => makeAttemptDirectories(partFiles(files.key, rank), 1));
     const record: LaunchRecord = {
       attemptId,
       workloadId,

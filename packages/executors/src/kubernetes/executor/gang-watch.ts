@@ -226,7 +226,7 @@ export class GangWatch {
   /** `onRead`: called when the records are read, the part of a look that grows with the gang and holds up the others. */
   async #examineOnce(watched: WatchedGang, onRead: () => void): Promise<void> {
     if (this.#isClosed) return;
-    const state = readState(watched.files);
+    const state = readState(watched.files, watched.known);
     onRead();
     if (state.kind === "unclaimed" || state.kind === "starting" || state.kind === "running")
       this.#held.hold(watched.files);
@@ -257,7 +257,7 @@ export class GangWatch {
     this.#collectLogs(look);
     if (state.kind === "starting") this.#noteRunning(look);
     // Records do not wait for the listener.
-    if (!this.#setup.reporter.isFull && readState(watched.files).kind === "running")
+    if (!this.#setup.reporter.isFull && readState(watched.files, watched.known).kind === "running")
       await this.#tellRunning(watched, launch);
     await this.#endPods(look);
     await this.#act(look, judge(facts, states, watched.memory, this.#setup.rules));

@@ -5,7 +5,7 @@
 import path from "node:path";
 import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/model";
 import { acceleratorIndices } from "@headroom/model";
-import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
+import { inTurns, makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
 import { checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import type { LaunchRecord, LogLimits } from "../../job-protocol/attempt-records.ts";
@@ -81,9 +81,6 @@ const LOG_OF_CONTAINER = "/proc/1/fd/1";
 const NO_REQUEST = "/run/headroom/checkpoint-request.json";
 const CONTAINER_CHECKPOINTS = "/tmp/headroom-checkpoints";
 
-/** Workers whose directories are made in one turn. */
-const RANKS_AT_ONCE = 4;
-
 /** The reverse of `nodeIdOf`. */
 const nodeNameOf = ({ executor }: LaunchGang, id: NodeId): string => id.slice(executor.length + 1);
 
@@ -94,11 +91,17 @@ export class PodLauncher {
   /** Launches that this process got. After a restart the engine repeats those that have not started. */
   readonly #effects = new Map<string, LaunchGang>();
   readonly #starting = new Set<string>();
+  #bindingCount = 0;
 
   constructor(setup: PodLauncherSetup) {
     this.#setup = setup;
     this.#actions = new PodActions(setup.api);
     this.#adopted = new AdoptedLaunch({ ...setup, attemptsDir: setup.store.attemptsDir });
+  }
+
+  /** Whether pods of an attempt are being bound. */
+  get isBinding(): boolean {
+    return this.#bindingCount > 0;
   }
 
   async launch(effect: LaunchGang): Promise<void> {
@@ -243,7 +246,8 @@ export class PodLauncher {
     if (!files.create("claim.json", { kind: "supervised", bootId: "", supervisor, jobId: place.base })) return;
     const ranks = nodes.map((_, rank) => rank);
     const names = nodes.map((node) => node.name);
-    const binding = await this.#actions.bind(place, ranks, names);
+    this.#bindingCount += 1;
+    const binding = await this.#actions.bind(place, ranks, names).finally(() => (this.#bindingCount -= 1));
     watched.retries = 0;
     delayRetry(watched);
     if (binding.kind === "impossible") {
@@ -361,12 +365,10 @@ export class PodLauncher {
     const base = baseName(installation, attemptId);
     makeAttemptDirectories(files, 0);
     const own = jobFiles(files);
-    for (const [rank] of workers.entries()) {
+    await inTurns(workers.length, (rank) => {
       makeAttemptDirectories(partFiles(files.key, rank), 1);
       if (own !== files) makeAttemptDirectories(partFiles(own.key, rank), 0);
-      // A gang of a thousand workers has thousands of directories: nothing else would happen for two seconds.
-      if (rank % RANKS_AT_ONCE === RANKS_AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve));
-    }
+    });
     if (own !== files) makeAttemptDirectories(own, 0);
     const environments = this.#environmentsOf(own, { effect, base, resume });
     const record: LaunchRecord = {

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { isMissing } from "../../job-protocol/attempt-files.ts";
 import type { ProgressReports } from "../../job-protocol/progress-reports.ts";
+import type { WrittenOnce } from "../../job-protocol/recorded-state.ts";
 import type { GangMemory } from "./gang-judge.ts";
 import { newMemory } from "./gang-judge.ts";
 import { podName } from "./pod-names.ts";
@@ -65,6 +66,8 @@ export interface WatchedGang {
   readonly files: AttemptFiles;
   readonly isAdopted: boolean;
   readonly memory: GangMemory;
+  /** The launch of a thousand workers is a megabyte, and is looked at every second. */
+  readonly known: WrittenOnce;
   /** Logs by rank. */
   readonly logs: Map<number, LogCollector>;
   /** Ends of grace by rank, in ms of the clock, with which the pods were deleted. */
@@ -86,6 +89,7 @@ export const watchedGang = (attemptId: AttemptId, files: AttemptFiles, isAdopted
   files,
   isAdopted,
   memory: newMemory(),
+  known: { launch: null, isRunning: false },
   logs: new Map(),
   deletedUntilMs: new Map(),
   isRunningTold: false,

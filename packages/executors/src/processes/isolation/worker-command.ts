@@ -25,12 +25,12 @@ const WAIT = 'IFS= read -r HEADROOM_GATE <&3 || exit 125; exec 3<&-; cd -- "$1" 
 const GATE = `${WAIT}; exec /bin/sh -c "$2"`;
 /**
  * Variables of the workload under names that no loader obeys: setpriv(1) starts as root, and `LD_PRELOAD` would run the code of a team in it.
- * The gate, which is the user by then, gives them their names.
+ * The gate, which is the user by then, gives them their names. `command` keeps a shell alive that cannot set one, as bash `UID`.
  */
 const PACKED = "HEADROOM_PACKED_";
 const UNPACK =
   `HEADROOM_GATE=0; while eval '[ -n "\${'"${PACKED}$HEADROOM_GATE"'+x}" ]'; do ` +
-  `eval 'export "$'"${PACKED}$HEADROOM_GATE"'"; unset '"${PACKED}$HEADROOM_GATE"; HEADROOM_GATE=$((HEADROOM_GATE + 1)); done; unset HEADROOM_GATE`;
+  `eval 'command export "$'"${PACKED}$HEADROOM_GATE"'" 2>/dev/null; unset '"${PACKED}$HEADROOM_GATE"; HEADROOM_GATE=$((HEADROOM_GATE + 1)); done; unset HEADROOM_GATE`;
 /** In a sandbox, the gate first states on descriptor 6 that the sandbox stands. */
 const STANDS = "echo >&6; exec 6>&-";
 const FIRST_GATE = `${STANDS}; ${GATE}`;

@@ -50,6 +50,15 @@ describe("the inventory of a cluster", () => {
     expect([...nodes.keys()]).toEqual(["lab-n1", "lab-n2", "lab-n3"]);
   });
 
+  it("keeps a node that does not respond, and gives it no new work", () => {
+    const { inventory, closed, used } = read(
+      nodeLine("n1", "State=IDLE*") + nodeLine("n2", "State=MIXED+NOT_RESPONDING") + nodeLine("n3"),
+    );
+    expect([inventory.nodes.length, closed.size]).toEqual([3, 0]);
+    const all = { accelerators: 8, cores: 64, memoryMib: 500_000 };
+    expect(["n1", "n2", "n3"].map((name) => used.get(name))).toMatchObject([all, all, { accelerators: 0 }]);
+  });
+
   it("reads switches as levels of the fabric, also where upper switches list all nodes", () => {
     const topology =
       "SwitchName=l1 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=l2 Level=0 LinkSpeed=1 Nodes=n3\n" +

@@ -36,7 +36,7 @@ export interface Cluster {
   readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
   /** Nodes that take no work, by their name at Slurm, with state and reason. */
   readonly outOfService: ReadonlyMap<string, string>;
-  /** Amounts that new work cannot have, by the node's name at Slurm: those that jobs hold, and all of a node that drains. */
+  /** Amounts that new work cannot have, by the node's name at Slurm: those that jobs hold, and all of a node that drains or does not respond. */
   readonly used: ReadonlyMap<string, HeldAmounts>;
   /** Nodes that this executor has drained in Slurm, by name there: they stay in the fleet, where they are drained too. */
   readonly ownDrains: ReadonlySet<string>;
@@ -104,11 +104,13 @@ export function readCluster(
   }
   const closed = new Set(out.keys());
   const used = new Map(usedAmounts(answers.nodes));
-  for (const { name, state, gpus, hardware } of rows)
-    if (isDraining.test(state ?? "")) {
-      closed.add(name);
+  for (const { name, state, flags = [], gpus, hardware } of rows) {
+    const drains = isDraining.test(state ?? "");
+    if (drains) closed.add(name);
+    // A node that does not respond is no lost node until SlurmdTimeout, and gets no new work meanwhile.
+    if (drains || flags.includes("not_responding"))
       used.set(name, { accelerators: gpus ?? 0, cores: hardware?.cpus ?? 0, memoryMib: hardware?.memoryMib ?? 0 });
-    }
+  }
   const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
   const known = rows.filter(({ name }) => nodes.has(nodeIdOf(executor, name)));
   const signals = slurmSignals(known, (name) => nodeIdOf(executor, name));
