@@ -96,8 +96,8 @@ const nvidiaDriver: readonly FaultRule[] = [
   ),
   rule(
     "api mismatch",
-    /NVRM: API mismatch: (?:the|this) (?:client|kernel module)/,
-    critical("gpu-driver-mismatch", "reboot-node", "the driver in the kernel has another version than its libraries"),
+    /NVRM: API mismatch: the client has the version/,
+    warn("gpu-client-mismatch", "check-application", "a process uses libraries of another version than the driver's"),
   ),
   rule(
     "unable to determine the device handle",

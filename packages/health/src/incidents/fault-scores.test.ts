@@ -186,6 +186,22 @@ describe("scores of nodes that fail again and again", () => {
     expect(fleet.fold.repeatedFailures(0.5, nowMs + HOUR_MS)).toEqual({ own: [], shared: new Map() });
   });
 
+  it("count the losses of a node in a leaf of which another node stays away and goes on reporting", () => {
+    const fleet = new PlantedFleet(64);
+    for (const [at, name] of leaf.entries()) fleet.apply(lostAt(nodeId(name), at).event);
+    for (const name of leaf.filter((each) => each !== "n17"))
+      fleet.apply({ kind: "nodeReturned", version: 1, atMs: 600_000, nodeId: nodeId(name) });
+    for (let minute = 60; minute < 16 * 60; minute += 20) {
+      reports(fleet, ["n17"], minute * 60_000);
+      if (minute % 180 !== 0) continue;
+      fleet.apply(lostAt(nodeId("n20"), minute * 60_000 + 1_000).event);
+      fleet.apply({ kind: "nodeReturned", version: 1, atMs: minute * 60_000 + 2_000, nodeId: nodeId("n20") });
+    }
+    expect(findingsOf(fleet.fold, 16 * HOUR_MS)).toEqual(["repeatedLoss:n20", "lemon:n20"]);
+    reports(fleet, ["n17"], 16 * HOUR_MS);
+    expect(findingsOf(fleet.fold, 16 * HOUR_MS)).toEqual(["repeatedLoss:n20", "lemon:n20"]);
+  });
+
   it("count an incident of a node once, and each of many single failures of a large fleet", () => {
     const flapping = new PlantedFleet(64);
     for (let minute = 0; minute < 20; minute++) {

@@ -13,9 +13,9 @@ const LOSS_WEIGHT = 2;
 const CODES_MAX = 8;
 const NODES_MAX = 20_000;
 const DROPPED_AT_ONCE = 2_000;
-/** A drain, a cordon, a taint or a restart is a decision of people about the node, and work fills its memory and disk. */
+/** A drain, a cordon, a taint or a restart is a decision of people about the node; work fills its memory and disk, and brings its own libraries. */
 const OF_OTHERS =
-  /^(?:slurm-drain|slurm-rebooted|slurmd-restarted|k8s-cordoned|k8s-taint-.*|k8s-(?:memory|disk|pid)-pressure|oom-kill)$/;
+  /^(?:slurm-drain|slurm-rebooted|slurmd-restarted|k8s-cordoned|k8s-taint-.*|k8s-(?:memory|disk|pid)-pressure|oom-kill|gpu-client-mismatch)$/;
 const LOST = "lost";
 
 export interface FaultScore {

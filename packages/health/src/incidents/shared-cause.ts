@@ -3,12 +3,14 @@
  * with a cause in the node. Both rules compare the node with the others of its failure domains.
  */
 import type { NodeId } from "@headroom/model";
-import { isOneNode } from "./failure.ts";
+import { isOneNode, type Failure } from "./failure.ts";
 import type { FaultScore } from "./fault-scores.ts";
 import type { IncidentFacts } from "./incident-fold.ts";
 
-/** After this time without a report a domain has recovered. A switch that flaps does not lose all its nodes each time. */
+/** Without a new failure for this time after its nodes came back, a domain has recovered. A switch that flaps does not lose all its nodes each time. */
 const CONTINUES_MS = 1_800_000;
+/** A failure of a domain ends for most of its nodes at once. */
+const LASTS_MS = 6 * 3_600_000;
 /** Two nodes do not tell which of them is the exception. */
 const DOMAIN_NODES_MIN = 3;
 
@@ -16,19 +18,27 @@ const DOMAIN_NODES_MIN = 3;
 export function sharedIncidents(incidents: readonly IncidentFacts[]): ReadonlySet<IncidentFacts> {
   const shared = new Set<IncidentFacts>();
   const newestOf = new Map<string, number>();
+  const isRecent = (key: string, atMs: number): boolean => {
+    const sinceMs = atMs - (newestOf.get(key) ?? -Infinity);
+    return sinceMs >= 0 && sinceMs <= CONTINUES_MS;
+  };
   for (const incident of incidents) {
     const { failures, domain } = incident;
     const [first] = failures;
     if (first === undefined) continue;
-    const goesOn = (key: string): boolean => first.atMs - (newestOf.get(key) ?? -Infinity) <= CONTINUES_MS;
     if (!isOneNode(failures)) {
-      const newest = failures.reduce((latest, { lastAtMs }) => Math.max(latest, lastAtMs), newestOf.get(domain) ?? 0);
-      newestOf.set(domain, newest);
+      // Further reports about a node that stays away say nothing about the others of its domain.
+      const newest = failures.reduce((latest, each) => Math.max(latest, changedAtMs(each, first.atMs)), 0);
+      newestOf.set(domain, Math.max(newest, newestOf.get(domain) ?? 0));
       shared.add(incident);
-    } else if (first.domains.some(goesOn)) shared.add(incident);
+    } else if (first.domains.some((key) => isRecent(key, first.atMs))) shared.add(incident);
   }
   return shared;
 }
+
+/** When the failure began or ended. Nodes that come back long after the first ones were repaired one by one. */
+const changedAtMs = ({ atMs, backAtMs }: Failure, beganAtMs: number): number =>
+  backAtMs !== null && backAtMs - beganAtMs <= LASTS_MS ? backAtMs : atMs;
 
 export interface ComparedScores {
   /** Nodes that fail more than the others of each of their domains, by at least the score of the question. */
@@ -58,12 +68,19 @@ export function compareScores(found: readonly FaultScore[], { least, scoreOf, no
   const own: FaultScore[] = [];
   const shared = new Map<string, FaultScore[]>();
   for (const each of found) {
-    const alike = domainsOf(each.node)
-      .filter((key) => isAlike(each.score, medians.get(key)?.median ?? 0, least))
-      .toSorted((left, right) => (medians.get(right)?.size ?? 0) - (medians.get(left)?.size ?? 0));
-    const [widest] = alike;
+    let widest: string | undefined;
+    let size = 0;
+    for (const key of domainsOf(each.node)) {
+      const domain = medians.get(key);
+      if (domain === undefined || domain.size <= size || !isAlike(each.score, domain.median, least)) continue;
+      [widest, size] = [key, domain.size];
+    }
     if (widest === undefined) own.push(each);
-    else shared.set(widest, [...(shared.get(widest) ?? []), each]);
+    else {
+      const others = shared.get(widest);
+      if (others === undefined) shared.set(widest, [each]);
+      else others.push(each);
+    }
   }
   return { own, shared };
 }
@@ -72,4 +89,4 @@ const isAlike = (score: number, median: number, least: number): boolean => score
 
 /** The lower median of the nodes beside one with a score above it. */
 const medianOfOthers = (values: readonly number[]): number =>
-  values.toSorted((left, right) => left - right)[Math.floor((values.length - 2) / 2)] ?? 0;
+  Float64Array.from(values).sort()[Math.floor((values.length - 2) / 2)] ?? 0;
