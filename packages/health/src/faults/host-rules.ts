@@ -132,12 +132,12 @@ const power: readonly FaultRule[] = [
   ),
   rule(
     "power supply failure",
-    /(?<device>Power Supply \d+)\b.{0,40}Power Supply Failure detected/,
+    /(?<device>Power Supply \d+)\b.{0,40}Power Supply Failure detected(?!.*[Dd]eassert)/,
     critical("bmc-power", "check-power", "a power supply failed"),
   ),
   rule(
     "lower critical going low",
-    /(?<device>\bFan ?\d+)\b.{0,20}Lower Critical going low/,
+    /(?<device>\bFan ?\d+)\b.{0,20}Lower Critical going low(?!.*[Dd]eassert)/,
     critical("bmc-fan", "check-cooling", "a fan failed"),
   ),
 ];

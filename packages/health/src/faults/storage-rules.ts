@@ -96,7 +96,7 @@ export const storageRules: readonly FaultRule[] = [
   ),
   rule(
     "aborting journal",
-    /Aborting journal on device (?<device>[\w]+)/,
+    /Aborting journal on device (?!loop)(?<device>\w+)/,
     critical("fs-error", "check-storage", "a file system stopped its journal"),
   ),
   rule(

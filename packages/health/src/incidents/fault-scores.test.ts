@@ -202,6 +202,21 @@ describe("scores of nodes that fail again and again", () => {
     expect(findingsOf(fleet.fold, 16 * HOUR_MS)).toEqual(["repeatedLoss:n20", "lemon:n20"]);
   });
 
+  it("count no loss of a node while its leaf is down, also after the leaf is back", () => {
+    const fleet = new PlantedFleet(64);
+    const others = leaf.filter((name) => name !== "n20");
+    for (let outage = 0; outage < 3; outage++) {
+      const fromMs = outage * 4 * HOUR_MS;
+      for (const [at, name] of others.entries()) fleet.apply(lostAt(nodeId(name), fromMs + at).event);
+      // The loss of a node elsewhere ends the burst.
+      fleet.apply(lostAt(nodeId("n50"), fromMs + 400_000).event);
+      fleet.apply(lostAt(nodeId("n20"), fromMs + 600_000).event);
+      for (const name of [...leaf, "n50"])
+        fleet.apply({ kind: "nodeReturned", version: 1, atMs: fromMs + 1_200_000, nodeId: nodeId(name) });
+    }
+    expect(findingsOf(fleet.fold, 9 * HOUR_MS).filter((id) => id.endsWith("n20"))).toEqual([]);
+  });
+
   it("count an incident of a node once, and each of many single failures of a large fleet", () => {
     const flapping = new PlantedFleet(64);
     for (let minute = 0; minute < 20; minute++) {

@@ -7,38 +7,49 @@ import { isOneNode, type Failure } from "./failure.ts";
 import type { FaultScore } from "./fault-scores.ts";
 import type { IncidentFacts } from "./incident-fold.ts";
 
-/** Without a new failure for this time after its nodes came back, a domain has recovered. A switch that flaps does not lose all its nodes each time. */
+/** After this time without a new failure a domain has recovered. A switch that flaps does not lose all its nodes each time. */
 const CONTINUES_MS = 1_800_000;
-/** A failure of a domain ends for most of its nodes at once. */
-const LASTS_MS = 6 * 3_600_000;
 /** Two nodes do not tell which of them is the exception. */
 const DOMAIN_NODES_MIN = 3;
 
 /** Incidents of more than one node, and those of a node in a domain whose earlier incident may go on. `incidents`: the oldest first. */
 export function sharedIncidents(incidents: readonly IncidentFacts[]): ReadonlySet<IncidentFacts> {
   const shared = new Set<IncidentFacts>();
-  const newestOf = new Map<string, number>();
-  const isRecent = (key: string, atMs: number): boolean => {
-    const sinceMs = atMs - (newestOf.get(key) ?? -Infinity);
-    return sinceMs >= 0 && sinceMs <= CONTINUES_MS;
-  };
+  const outages = new Map<string, Outage>();
   for (const incident of incidents) {
     const { failures, domain } = incident;
     const [first] = failures;
     if (first === undefined) continue;
     if (!isOneNode(failures)) {
-      // Further reports about a node that stays away say nothing about the others of its domain.
-      const newest = failures.reduce((latest, each) => Math.max(latest, changedAtMs(each, first.atMs)), 0);
-      newestOf.set(domain, Math.max(newest, newestOf.get(domain) ?? 0));
+      const { beginMs, endMs } = outageOf(failures);
+      const known = outages.get(domain);
+      const goesOn = known !== undefined && beginMs <= known.endMs + CONTINUES_MS;
+      outages.set(domain, {
+        beginMs: goesOn ? known.beginMs : beginMs,
+        endMs: goesOn ? Math.max(known.endMs, endMs) : endMs,
+      });
       shared.add(incident);
-    } else if (first.domains.some((key) => isRecent(key, first.atMs))) shared.add(incident);
+    } else if (first.domains.some((key) => isDuring(first.atMs, outages.get(key)))) shared.add(incident);
   }
   return shared;
 }
 
-/** When the failure began or ended. Nodes that come back long after the first ones were repaired one by one. */
-const changedAtMs = ({ atMs, backAtMs }: Failure, beganAtMs: number): number =>
-  backAtMs !== null && backAtMs - beganAtMs <= LASTS_MS ? backAtMs : atMs;
+/** When a domain had failed. `endMs` is infinite as long as most of its nodes that failed are away. */
+interface Outage {
+  readonly beginMs: number;
+  readonly endMs: number;
+}
+
+const isDuring = (atMs: number, outage: Outage | undefined): boolean =>
+  outage !== undefined && atMs >= outage.beginMs && atMs <= outage.endMs + CONTINUES_MS;
+
+/** A domain works again when more than half of its nodes are back: others may stay away for a repair of their own. */
+function outageOf(failures: readonly Failure[]): Outage {
+  const begins = Float64Array.from(failures, ({ atMs }) => atMs).sort();
+  const returns = Float64Array.from(failures, ({ backAtMs }) => backAtMs ?? Infinity).sort();
+  const worksMs = returns[Math.floor(returns.length / 2)] ?? Infinity;
+  return { beginMs: begins[0] ?? 0, endMs: Math.max(begins.at(-1) ?? 0, worksMs) };
+}
 
 export interface ComparedScores {
   /** Nodes that fail more than the others of each of their domains, by at least the score of the question. */
