@@ -53,6 +53,7 @@ describe("the examples' workload files", () => {
       "retraining/pipeline.yaml",
       "serving/endpoint.yaml",
       "serving/serve.yaml",
+      "steps/pipeline.yaml",
       "torchrun/elastic.yaml",
       "torchrun/train.yaml",
       "vllm/serve.yaml",

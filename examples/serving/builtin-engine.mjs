@@ -5,9 +5,11 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { normalise, rotateRow, rotations, softmax, swish } from "../quickstart/elementwise.mjs";
 import { Arena, matrix } from "../quickstart/kernel.mjs";
 import { readGguf } from "./gguf-file.mjs";
+import { fromHalf } from "./half.mjs";
 import { tokenizerOf } from "./tokenizer.mjs";
 const ROWS = 64; // number of tokens computed together
-const F32 = 0;
+const [F32, Q8_0] = [0, 8]; // ggml_type
+const BLOCK = 32; // numbers that share a scale in Q8_0
 
 export async function createBuiltinEngine(path, slotCount) {
   return new BuiltinEngine(readGguf(path), slotCount);
@@ -17,16 +19,27 @@ export async function createBuiltinEngine(path, slotCount) {
 function loadTensors(gguf, arena) {
   const file = openSync(gguf.path, "r");
   const read = ({ name, type, at, size, dimensions: [columns, rows = 1] }) => {
-    if (type !== F32) throw new Error(`tensor ${name} is quantised: the built-in engine reads F32 only`);
-    const bytes = new Float32Array(size / 4);
+    if (type !== F32 && type !== Q8_0)
+      throw new Error(`tensor ${name} has another type than F32 and Q8_0, which the built-in engine reads`);
+    const bytes = Buffer.from(new ArrayBuffer(size));
     readSync(file, bytes, 0, size, at);
-    const values = arena.floats(size / 4);
-    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) values[j * rows + i] = bytes[i * columns + j];
+    const stored = type === F32 ? new Float32Array(bytes.buffer) : ofBlocks(bytes);
+    const values = arena.floats(rows * columns);
+    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) values[j * rows + i] = stored[i * columns + j];
     return [name, { values, rows, columns }];
   };
   const tensors = new Map([...gguf.tensors.values()].map(read));
   closeSync(file);
   return tensors;
+}
+
+/** Numbers of blocks of Q8_0: a float16 scale and 32 int8 each. */
+function ofBlocks(bytes) {
+  const blockBytes = BLOCK + 2;
+  return Float32Array.from({ length: (bytes.length / blockBytes) * BLOCK }, (_, i) => {
+    const start = Math.floor(i / BLOCK) * blockBytes;
+    return fromHalf(bytes.readUInt16LE(start)) * bytes.readInt8(start + 2 + (i % BLOCK));
+  });
 }
 
 class BuiltinEngine {
@@ -43,7 +56,10 @@ class BuiltinEngine {
     const head = hidden / heads;
     const keyWidth = keyHeads * head;
     Object.assign(this, { ...gguf.shape, ...tokenizer, head, keyWidth, slotCount });
-    const size = [...gguf.tensors.values()].reduce((sum, tensor) => sum + tensor.size / 4 + 16, 0);
+    const size = [...gguf.tensors.values()].reduce(
+      (sum, { dimensions: [columns, rows = 1] }) => sum + columns * rows + 16,
+      0,
+    );
     const cache = slotCount * layers * 2 * context * keyWidth;
     const arena = new Arena(size + cache + ROWS * (8 * hidden + 4 * inner + vocabulary) + context + 4_096);
     const take = (width) => arena.floats(ROWS * width);

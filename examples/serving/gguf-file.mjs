@@ -56,16 +56,21 @@ function headerOf(bytes) {
   const version = reader.u32();
   if (version !== 3) throw new Error(`GGUF version ${version} is not supported: version 3 is`);
   const [tensorCount, keyCount] = [reader.count(), reader.count()];
-  const keys = new Map();
-  for (let i = 0; i < keyCount; i++) keys.set(reader.text(), reader.value(reader.u32()));
+  const [keys, keyAt] = [new Map(), new Map()];
+  for (let i = 0; i < keyCount; i++) {
+    const [name, type] = [reader.text(), reader.u32()];
+    keyAt.set(name, reader.at);
+    keys.set(name, reader.value(type));
+  }
   const tensors = new Map();
   for (let i = 0; i < tensorCount; i++) {
     const [name, rank] = [reader.text(), reader.u32()];
     if (rank < 1 || rank > 4) throw new Error(`tensor ${name} has ${rank} dimensions`);
     const dimensions = Array.from({ length: rank }, reader.offset);
-    tensors.set(name, { name, dimensions, type: reader.u32(), offset: reader.offset() });
+    const typeAt = reader.at;
+    tensors.set(name, { name, dimensions, type: reader.u32(), offset: reader.offset(), typeAt });
   }
-  return { keys, tensors, headerSize: reader.at };
+  return { keys, keyAt, tensors, headerSize: reader.at, header: bytes.subarray(0, reader.at) };
 }
 
 /** A tensor's size in bytes. Throws if its rows do not consist of whole blocks. */
@@ -138,8 +143,8 @@ function shapeOf({ keys, tensors }) {
 }
 
 /**
- * Reads the keys of a file, its tensors (absolute offsets and sizes in bytes) and the sizes of the model. Throws with
- * the reason if the file is invalid.
+ * Reads the keys of a file, its tensors (absolute offsets and sizes in bytes), the sizes of the model, and the bytes of the
+ * header with the positions of values (`keyAt`) and types (`typeAt`) in it. Throws with the reason if the file is invalid.
  */
 export function readGguf(path) {
   const file = openSync(path, "r");

@@ -107,7 +107,7 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
 const turns = [
   ["quickstart", "remediations", "networks of teams"],
   ["installed in a folder", "first answer", "foreign jobs", "submitters", "staging on Slurm"],
-  ["tour", "rollouts", "torchrun on Slurm"],
+  ["tour", "rollouts", "torchrun on Slurm", "steps of pipelines"],
   ["bursts", "monitoring", "drains", "console demo"],
   ["installed in a container", "adoption", "elastic torchrun"],
   ["Kubernetes", "retraining loop"],

@@ -1,0 +1,128 @@
+// Validates records against a schema, and compares their distribution with a reference version. See README.md.
+import { readFileSync, writeFileSync } from "node:fs";
+import { numberOf, optionsOf, recordsOf, reportArtifact, reportResult, runStep } from "./step.mjs";
+const FAULTS_KEPT = 20;
+const BINS = 10;
+const SAMPLE_MAX = 200_000; // records of each version that the comparison reads
+const CATEGORIES_MAX = 1_000; // values of a column of texts that are counted apart
+const FLOOR = 1e-4; // share of an empty bin, so that one missing value is no infinite drift
+
+const TYPES = {
+  integer: (value) => Number.isSafeInteger(Number(value)),
+  number: (value) => Number.isFinite(Number(value)),
+  boolean: (value) => ["true", "false"].includes(String(value)),
+  string: () => true,
+};
+const isNumeric = ({ type }) => type === "integer" || type === "number";
+const isEmpty = (value) => value === undefined || value === null || value === "";
+
+/** Checks the schema itself, so that a wrong key never passes silently. */
+function readSchema(file) {
+  const { columns, rows = {}, ...others } = JSON.parse(readFileSync(file, "utf8"));
+  if (Object.keys(others).length > 0) throw new Error(`${file}: ${Object.keys(others)} is not known`);
+  for (const [name, column] of Object.entries(columns)) {
+    const { type, required, min, max, values, pattern, length, ...unknown } = column;
+    if (TYPES[type] === undefined) throw new Error(`${file}: column ${name} has the unknown type ${type}`);
+    if (Object.keys(unknown).length > 0)
+      throw new Error(`${file}: column ${name}: ${Object.keys(unknown)} is not known`);
+    if (pattern !== undefined) column.regex = new RegExp(`^(?:${pattern})$`, "u");
+  }
+  return { columns, rows };
+}
+
+/** The fault of a value; `null`: it fits. */
+function faultOf(value, { type, required = true, min, max, values, regex, length }) {
+  if (isEmpty(value)) return required ? "is missing" : null;
+  if (!TYPES[type](value)) return `is no ${type}: ${value}`;
+  if (min !== undefined && Number(value) < min) return `is below ${min}: ${value}`;
+  if (max !== undefined && Number(value) > max) return `is above ${max}: ${value}`;
+  if (values !== undefined && !values.map(String).includes(String(value))) return `is none of the values: ${value}`;
+  if (length !== undefined && String(value).length > length) return `is longer than ${length} characters`;
+  return regex !== undefined && !regex.test(String(value)) ? `does not match the pattern: ${value}` : null;
+}
+
+/** Reads a version: number of rows and faults, the first faults, and a sample of each column. */
+async function read(file, { columns }) {
+  const found = {
+    rows: 0,
+    faultCount: 0,
+    faults: [],
+    samples: Object.fromEntries(Object.keys(columns).map((name) => [name, []])),
+  };
+  const fault = (number, text) => {
+    if (found.faultCount++ < FAULTS_KEPT) found.faults.push(`line ${number}: ${text}`.slice(0, 300));
+  };
+  for await (const { number, record, fault: broken } of recordsOf(file)) {
+    found.rows++;
+    if (broken !== undefined) {
+      fault(number, broken);
+      continue;
+    }
+    for (const [name, column] of Object.entries(columns)) {
+      const problem = faultOf(record[name], column);
+      if (problem !== null) fault(number, `${name} ${problem}`);
+      else if (found.rows <= SAMPLE_MAX && !isEmpty(record[name])) found.samples[name].push(record[name]);
+    }
+  }
+  return found;
+}
+
+/** Bounds of bins with equal numbers of values of the reference. */
+function boundsOf(values) {
+  const sorted = values.map(Number).sort((a, b) => a - b);
+  const at = Array.from({ length: BINS - 1 }, (_, i) => sorted[Math.floor(((i + 1) * sorted.length) / BINS)]);
+  return [...new Set(at)];
+}
+
+function sharesOf(values, binOf) {
+  const counts = new Map();
+  for (const value of values) counts.set(binOf(value), (counts.get(binOf(value)) ?? 0) + 1);
+  return (bin) => Math.max(FLOOR, (counts.get(bin) ?? 0) / values.length);
+}
+
+/**
+ * Population stability index of a column: 0 for equal distributions. Usual reading: below 0.1 no shift, above 0.2 a large one
+ * (Siddiqi, Credit Risk Scorecards, 2006).
+ */
+export function driftOf(reference, present, column) {
+  if (reference.length === 0 || present.length === 0) return reference.length === present.length ? 0 : Infinity;
+  const bounds = isNumeric(column) ? boundsOf(reference) : [];
+  const known = new Set(isNumeric(column) ? [] : reference.slice(0, SAMPLE_MAX).map(String).slice(0, CATEGORIES_MAX));
+  const binOf = (value) =>
+    isNumeric(column)
+      ? bounds.filter((bound) => Number(value) >= bound).length
+      : known.has(String(value))
+        ? String(value)
+        : "\u0000other";
+  const [before, after] = [sharesOf(reference, binOf), sharesOf(present, binOf)];
+  const bins = new Set([...reference, ...present].map(binOf));
+  return [...bins].reduce((sum, bin) => sum + (after(bin) - before(bin)) * Math.log(after(bin) / before(bin)), 0);
+}
+
+async function main() {
+  const optional = { reference: undefined, "drift-max": "0.2", report: "validation.json" };
+  const options = optionsOf(["data", "schema"], optional);
+  const driftMax = numberOf("drift-max", options["drift-max"]);
+  const schema = readSchema(options.schema);
+  const { samples, ...found } = await read(options.data, schema);
+  const { min = 1, max = Infinity } = schema.rows;
+  const problems = [...found.faults];
+  if (found.rows < min || found.rows > max) problems.push(`${found.rows} rows, expected ${min} to ${max}`);
+  const drift = {};
+  if (options.reference !== undefined) {
+    const reference = await read(options.reference, schema);
+    for (const [name, column] of Object.entries(schema.columns))
+      drift[name] = Number(driftOf(reference.samples[name], samples[name], column).toFixed(4));
+  }
+  const largest = Math.max(0, ...Object.values(drift));
+  for (const [name, value] of Object.entries(drift))
+    if (value > driftMax) problems.push(`${name} has drifted: ${value}, at most ${driftMax}`);
+  const metrics = { rows: found.rows, faults: found.faultCount, drift: largest };
+  writeFileSync(options.report, JSON.stringify({ ...metrics, driftByColumn: drift, problems }, null, 2));
+  for (const problem of problems) console.error(problem);
+  reportArtifact({ name: "report:validation", path: options.report, metrics });
+  for (const [name, value] of Object.entries(metrics)) reportResult(name, value);
+  return problems.length === 0 ? 0 : 1;
+}
+
+if (import.meta.filename === process.argv[1]) await runStep(main);
