@@ -9,3 +9,4 @@ export { addEvent } from "./graph/add-event.ts";
 export { LineageGraph, type LineageNode, type Walk } from "./graph/lineage-graph.ts";
 export { walkNeighbours } from "./graph/walk-neighbours.ts";
 export { HistoryExport } from "./history/history-export.ts";
+export { ReplicaHistory, type ServedReplica } from "./history/served-replica.ts";

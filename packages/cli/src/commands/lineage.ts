@@ -40,14 +40,16 @@ export const lineageCommand = defineCommand<LineageOptions>({
   summary: "Show where data and models come from, and what was made with them",
   details: `NAME is a dataset, model, job, run id or code: its whole name, the last part of its path, NAME@VERSION, or the name of an artifact.
 Reads the journal of the state directory and the imported events. Steps before NAME have negative numbers.
-A registered artifact (model:chat@3) is walked over the registry of the control plane.
+A registered artifact (model:chat@3) is walked over the registry of the control plane. A request of a gateway (request:ID, its
+x-request-id) is followed over the replica that answered it to its model and the training data.
 
 Examples:
   headroom lineage model:chat@3
+  headroom lineage request:gw1-1-8f --config gateway.yaml
   headroom lineage chat-model
   headroom lineage s3://corpus/v6 --down --json
   headroom lineage orders --file events.jsonl --up`,
-  arguments: [{ syntax: "<name>", description: "name of a dataset, model, job, run or code" }],
+  arguments: [{ syntax: "<name>", description: "name of a dataset, model, job, run, code or request" }],
   options: [
     { flags: "--up", description: "only what it was made from" },
     { flags: "--down", description: "only what was made with it" },
@@ -56,6 +58,17 @@ Examples:
       flags: "--file <path>",
       description: "also read OpenLineage events of this file; can be repeated (default: none)",
       repeatable: true,
+      complete: "file",
+    },
+    {
+      flags: "--config <file>",
+      description: "of a request: configuration of its gateway (default: gateway.yaml)",
+      complete: "file",
+    },
+    { flags: "--admin <url>", description: "of a request: admin address of its gateway (default: the configured one)" },
+    {
+      flags: "--admin-token <file>",
+      description: "of a request: file with the token of --admin (default: $HEADROOM_GATEWAY_TOKEN)",
       complete: "file",
     },
     jsonOption,

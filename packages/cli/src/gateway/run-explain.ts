@@ -63,7 +63,8 @@ export async function runExplain(context: CommandContext, id: string, options: E
   return exitCode.ok;
 }
 
-async function explanationFor(context: CommandContext, id: string, options: ExplainOptions): Promise<Explained> {
+/** From the memory of a running gateway, or else from the usage files of the configuration. */
+export async function explanationFor(context: CommandContext, id: string, options: ExplainOptions): Promise<Explained> {
   if (options.admin !== undefined) return asked(await namedAdmin(context, options), id);
   const { config } = await configNamed(context, options.config ?? DEFAULT_CONFIG, { mayLackKeys: true });
   const api = await import("@headroom/gateway");

@@ -22,19 +22,27 @@ export async function runArtifactLineage(
     context.print(JSON.stringify(lineage, null, 2));
     return exitCode.ok;
   }
-  const columns = [
-    { title: "STEP", align: "right" as const },
-    { title: "KIND" },
-    { title: "NAME", minWidth: 20 },
-    { title: "ID", minWidth: 12 },
-    { title: "PLACES", minWidth: 12 },
-  ];
-  context.print(...tableLines(columns, lineage.nodes.map(rowOf), context.terminal.stdout, context.paint));
+  context.print(...tableLines(lineageColumns, lineage.nodes.map(lineageRow), context.terminal.stdout, context.paint));
   if (lineage.truncated) context.note("The list is cut. --up, --down and --depth narrow it.");
   return exitCode.ok;
 }
 
-const rowOf = ({ depth, kind, title, id, deleted, places = [] }: ArtifactLineageNode): readonly string[] => [
+export const lineageColumns = [
+  { title: "STEP", align: "right" as const },
+  { title: "KIND" },
+  { title: "NAME", minWidth: 20 },
+  { title: "ID", minWidth: 12 },
+  { title: "PLACES", minWidth: 12 },
+];
+
+export const lineageRow = ({
+  depth,
+  kind,
+  title,
+  id,
+  deleted,
+  places = [],
+}: ArtifactLineageNode): readonly string[] => [
   String(depth),
   kind,
   printable(title),

@@ -2,13 +2,18 @@
 import type { LineageGraph, LineageNode, Walk } from "@headroom/lineage";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
+import type { AdminOptions } from "../gateway/admin-client.ts";
 import { jsonValues } from "../input/json-values.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 import { hasImportedEvents, importedEvents } from "./event-store.ts";
 import { DEFAULT_NAMESPACE, hasJournal, historyEvents } from "./history-events.ts";
 
-export interface LineageOptions {
+/** `request:ID` names a request of a gateway. */
+const REQUEST_PREFIX = "request:";
+
+export interface LineageOptions extends AdminOptions {
+  readonly config?: string;
   readonly up?: true;
   readonly down?: true;
   readonly depth?: string;
@@ -25,6 +30,10 @@ const DEPTH_MAX = 1_000_000;
 export async function runLineage(context: CommandContext, name: string, options: LineageOptions): Promise<ExitCode> {
   const depthMax = depthOption(options.depth);
   const { parseArtifactRef } = await import("@headroom/model");
+  if (name.startsWith(REQUEST_PREFIX)) {
+    const { runRequestLineage } = await import("./run-request-lineage.ts");
+    return runRequestLineage(context, name.slice(REQUEST_PREFIX.length), options);
+  }
   const isBoth = (options.up ?? false) === (options.down ?? false);
   if (parseArtifactRef(name) !== null && options.file === undefined) {
     const { runArtifactLineage } = await import("./run-artifact-lineage.ts");
