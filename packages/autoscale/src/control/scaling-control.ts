@@ -67,6 +67,14 @@ export interface ScalingStep {
   readonly state: Omit<ScalingState, "sentence">;
 }
 
+/** Readings beside the state. */
+interface Seen {
+  readonly reports: LoadReports;
+  readonly metrics?: readonly MetricReading[];
+  /** Whether a replica became ready, also if it has ended since. Without it, a replica counts as ready only if a look saw it so. */
+  readonly becameReady?: (attemptId: string) => boolean;
+}
+
 /** Copies what a decision reads; `null`: the endpoint has ended, or commands alone change its number. */
 export function scaledEndpoint(
   workload: Workload,
@@ -145,14 +153,10 @@ export class ScalingControl {
     return this.#scaler.learnAgain(most);
   }
 
-  decide(
-    endpoint: ScaledEndpoint,
-    { reports, metrics = [] }: { readonly reports: LoadReports; readonly metrics?: readonly MetricReading[] },
-    nowMs: number,
-  ): ScalingStep {
+  decide(endpoint: ScaledEndpoint, { reports, metrics = [], becameReady }: Seen, nowMs: number): ScalingStep {
     const { id, scale, targets, bounds, active, isSpent = false } = endpoint;
     this.#coldStarts.learn(active);
-    this.#failures.learn(endpoint);
+    this.#failures.learn(endpoint, becameReady);
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
     const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);

@@ -85,6 +85,18 @@ describe("a type is not turned away for", () => {
     expect(typesAfter({ isRollingOut }, { ended, isRollingOut })).toEqual([]);
   });
 
+  it("a replica that became ready and failed between two looks", () => {
+    const failures = new StartFailures();
+    const look = (changes: Partial<ReplicaStarts>, becameReady?: (id: string) => boolean): void =>
+      failures.learn({ active: [], ended: [], revision: 1, isRollingOut: false, ...changes }, becameReady);
+    look({ active: [active("a")] });
+    look({ ended }, (id) => id === "a");
+    look({ ended });
+    expect(failures.typesAt(NOW_MS)).toEqual([]);
+    look({ ended: [...ended, failed("b", NOW_MS)] }, (id) => id === "a");
+    expect(failures.typesAt(NOW_MS)).toEqual(["L4"]);
+  });
+
   it("what ended before the first look, as after a restart of the control plane", () => {
     expect(typesAfter({ ended }, { ended })).toEqual([]);
   });

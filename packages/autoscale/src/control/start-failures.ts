@@ -36,15 +36,18 @@ export class StartFailures {
   /** Ended attempts of the last look; `null`: before the first one. It is not known whether those were ever ready. */
   #judged: ReadonlySet<string> | null = null;
 
-  /** Takes in what began, became ready and ended since the last look. */
-  learn({ active, ended, revision, isRollingOut }: ReplicaStarts): void {
+  /** Takes in what began, became ready and ended since the last look. `becameReady`: whether a replica did, also between two looks. */
+  learn(
+    { active, ended, revision, isRollingOut }: ReplicaStarts,
+    becameReady: (attemptId: string) => boolean = () => false,
+  ): void {
     if (revision !== this.#revision) this.#types.clear();
     this.#revision = revision;
     for (const attempt of this.#judged === null ? [] : ended) {
       if (this.#judged?.has(attempt.id) === true || !isOwnFailure(attempt)) continue;
       // An attempt that no look saw ended within seconds. During a rollout it may be one of the new revision.
       const seen = this.#seen.get(attempt.id) ?? { revision: isRollingOut ? null : revision, wasReady: false };
-      if (!seen.wasReady && seen.revision === revision) this.#turnAway(attempt);
+      if (!seen.wasReady && !becameReady(attempt.id) && seen.revision === revision) this.#turnAway(attempt);
     }
     this.#judged = new Set(ended.map(({ id }) => id));
     this.#seen = new Map(active.map((attempt) => [attempt.id, this.#seenNow(attempt)]));

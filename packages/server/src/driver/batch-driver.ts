@@ -149,7 +149,10 @@ export class BatchDriver implements Driver {
     });
   }
 
+  onReplicaReady: Driver["onReplicaReady"] = () => undefined;
+
   observe(input: Observation | Signal): Promise<void> | undefined {
+    if (input.kind === "replicaReady") this.onReplicaReady(input.attemptId);
     if (this.#phase !== "running" || (this.#parts.isSafe && !isSafeReport(input))) return undefined;
     try {
       if (!this.#gate.takes(input) && this.#inbox.addObserved(input)) this.#wake();

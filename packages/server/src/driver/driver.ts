@@ -2,7 +2,7 @@
  * The driver: the only writer around the engine. All inputs of the engine go through its inbox, and no decision becomes
  * visible (reply, read, effect, event stream) before its journal group is synced.
  */
-import type { Command, Event, ExecutorId, Observation, Reply, Signal } from "@headroom/model";
+import type { AttemptId, Command, Event, ExecutorId, Observation, Reply, Signal } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import type { Engine } from "@headroom/engine";
 import type { EventFormat } from "@headroom/journal";
@@ -72,6 +72,8 @@ export interface Driver {
    * dropped.
    */
   observe(input: Observation | Signal): Promise<void> | undefined;
+  /** Called when an executor reports that a replica is ready, before the state shows it. */
+  onReplicaReady: (attemptId: AttemptId) => void;
   /** Runs `query` on a durable state that is at most a second old. `query` must not keep the engine for later use. */
   read<T>(query: (engine: Engine) => T): Promise<T>;
   /**

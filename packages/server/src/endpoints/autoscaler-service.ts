@@ -19,6 +19,7 @@ import type { EndpointLoad, LoadReport, OverflowReading, ScalingState } from "@h
 import { rejectionProblem, scalingSentence, type EndpointReadings, type RolloutJudged } from "@headroom/views";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
+import { BecameReady } from "./became-ready.ts";
 import { LearntFiles } from "./learnt-files.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
@@ -37,7 +38,7 @@ const ROOM_MS_MAX = 5_000;
 interface AutoscalerParts {
   /** Folder of the state. */
   readonly home: string;
-  readonly driver: Pick<Driver, "read" | "command">;
+  readonly driver: Pick<Driver, "read" | "command" | "onReplicaReady">;
   readonly telemetry: Pick<Telemetry, "onFollowed">;
   readonly forecast: Pick<ForecastService, "ask">;
   readonly log: DriverLog;
@@ -62,6 +63,7 @@ export class AutoscalerService implements EndpointReadings {
   readonly #followed = new Map<string, Followed>();
   readonly #learnt: LearntFiles;
   readonly #charges: OverflowCharges;
+  readonly #becameReady = new BecameReady();
   /** Questions about room, one after the other, and the problem of the last one. */
   #room: Promise<void> = Promise.resolve();
   #roomProblem: string | null = null;
@@ -75,6 +77,7 @@ export class AutoscalerService implements EndpointReadings {
     this.#rollouts = new RolloutService(parts);
     this.#charges = new OverflowCharges(parts);
     this.#learnt = new LearntFiles(parts.home, parts.log, parts.nowMs);
+    parts.driver.onReplicaReady = (id) => this.#becameReady.add(id);
     parts.telemetry.onFollowed = (values) => this.#metrics.take(values);
   }
 
@@ -154,6 +157,7 @@ export class AutoscalerService implements EndpointReadings {
       this.#metrics.keepOnly(present);
       for (const id of this.#followed.keys()) if (!present.has(id)) this.#forget(id);
       for (const id of ids) await this.#lookAt(id);
+      this.#becameReady.looked();
       if (this.#isClosed) return;
       if (!this.#isSwept) await this.#learnt.keepOnly(present);
       this.#isSwept = true;
@@ -205,7 +209,8 @@ export class AutoscalerService implements EndpointReadings {
   }
 
   async #decide(endpoint: ScaledEndpoint, followed: Followed): Promise<void> {
-    const seen = { reports: this.#reports, metrics: this.#metrics.of(endpoint.id) };
+    const becameReady = (id: string): boolean => this.#becameReady.has(id);
+    const seen = { reports: this.#reports, metrics: this.#metrics.of(endpoint.id), becameReady };
     const { command, ground, rule, state } = followed.control.decide(endpoint, seen, this.#parts.nowMs());
     const refusal = command === null ? null : await this.#scale(command);
     const kept = refusal === null ? state.kept : "refused";
