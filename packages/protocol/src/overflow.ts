@@ -13,6 +13,14 @@ const counts = z
     message: `must have at most ${REASONS_MAX} entries`,
   });
 
+const TARGETS_MAX = 64;
+const targets = z
+  .record(z.string().max(128), amount)
+  .refine((entries) => Object.keys(entries).length <= TARGETS_MAX, {
+    message: `must have at most ${TARGETS_MAX} entries`,
+  })
+  .meta({ description: "Requests that left, by pool of the gateway; absent: the gateway is of an earlier release." });
+
 const left = counts.meta({
   description:
     "Requests that left, by reason: `noReplica`, `failed`, `queueTime`, `concurrency`; since the start of the gateway.",
@@ -27,7 +35,7 @@ const spentNanoUsd = amount.nullable().meta({
 });
 
 export const overflowReading = z
-  .strictObject({ left, stayed, nanoUsd, spentNanoUsd })
+  .strictObject({ left, stayed, targets: targets.optional(), nanoUsd, spentNanoUsd })
   .meta({ id: "OverflowReading", description: "Requests that left an endpoint, as a gateway counts them." });
 
 export const overflowState = z
@@ -39,7 +47,7 @@ export const overflowState = z
     budget: z.object({ microUsd: z.int(), period: z.enum(["day", "month"]) }).optional(),
     dataRules: z.array(z.string()),
     reading: z
-      .object({ left, stayed, nanoUsd, spentNanoUsd })
+      .object({ left, stayed, targets: targets.optional(), nanoUsd, spentNanoUsd })
       .nullable()
       .meta({ description: "Sums over gateways; null: none reported." }),
     sentence: z.string(),

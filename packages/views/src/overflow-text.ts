@@ -36,8 +36,17 @@ function readingText({ budget }: Omit<OverflowState, "sentence">, reading: Overf
       : ` ${usd(reading.spentNanoUsd)} of ${usd(budget.microUsd * 1000)} of this ${budget.period} are spent.`;
   const stay = stayed === 0 ? "" : ` ${grouped(stayed ?? 0)} stayed (${reasonsText(reading.stayed, stayedTexts)}).`;
   const went =
-    left === 0 ? "None left" : `${plural(left ?? 0, "request")} left (${reasonsText(reading.left, leftTexts)})`;
+    left === 0
+      ? "None left"
+      : `${plural(left ?? 0, "request")} left (${reasonsText(reading.left, leftTexts)}${targetsText(reading.targets)})`;
   return `${went} since the start of the gateway.${stay}${left === 0 && budget === undefined ? "" : money}`;
+}
+
+/** `; 100 to site-b, 12 to provider`: nothing if there is one target. */
+function targetsText(targets: OverflowReading["targets"] = {}): string {
+  const counts = Object.entries(targets).toSorted(([, left], [, right]) => right - left);
+  if (counts.length < 2) return "";
+  return `; ${counts.map(([pool, count]) => `${grouped(count)} to ${pool}`).join(", ")}`;
 }
 
 const reasonsText = (counts: Readonly<Record<string, number>>, texts: Readonly<Record<string, string>>): string =>

@@ -100,6 +100,7 @@ it("adds the requests that left over gateways", () => {
   expect(reports.overflow("w1")).toEqual({
     left: { noReplica: 3, queueTime: 4 },
     stayed: {},
+    targets: {},
     nanoUsd: 10,
     spentNanoUsd: 14,
   });

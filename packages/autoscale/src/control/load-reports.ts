@@ -135,6 +135,7 @@ export class LoadReports {
     return {
       left: addedCounts(readings.map(({ left }) => left)),
       stayed: addedCounts(readings.map(({ stayed }) => stayed)),
+      targets: addedCounts(readings.map(({ targets = {} }) => targets)),
       nanoUsd: sum(readings.map(({ nanoUsd }) => nanoUsd)),
       // Each gateway states its own part, also where a coordinator holds the budget.
       spentNanoUsd: spent.length === 0 ? null : sum(spent),

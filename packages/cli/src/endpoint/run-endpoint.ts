@@ -67,7 +67,7 @@ export async function showEndpoint(
   return exitCode.ok;
 }
 
-/** Why the endpoint has its number of replicas and where new ones go; empty: commands alone change the number. */
+/** Why the endpoint has its number of replicas, where new ones go, and where requests go beyond them; empty: commands alone change the number, and no request leaves. */
 export async function scalingLines(
   client: HeadroomClient,
   workloadId: string,
@@ -75,8 +75,8 @@ export async function scalingLines(
 ): Promise<readonly string[]> {
   const { items, nowMs } = await client.endpoints();
   const endpoint = items.find((each) => each.workloadId === workloadId);
-  if (endpoint?.scaling == null) return [];
-  const wanted = ["last change", "scaling", "load", "silent"];
+  if (endpoint === undefined || (endpoint.scaling === null && endpoint.overflow === null)) return [];
+  const wanted = endpoint.scaling === null ? ["overflow"] : ["last change", "scaling", "load", "silent", "overflow"];
   return pairLines(
     pairsOf(endpoint, nowMs).filter(([name]) => wanted.includes(name)),
     paint,

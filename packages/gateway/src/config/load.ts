@@ -212,8 +212,25 @@ function sourceProblems(config: GatewayConfig): readonly FoundProblem[] {
 }
 
 /** Where requests may go, the operator states by `when: [overflow]` of a model. */
-function overflowProblems({ pools, models }: GatewayConfig): readonly FoundProblem[] {
+function overflowProblems({ pools, models, overflowTargets }: GatewayConfig): readonly FoundProblem[] {
   const found: FoundProblem[] = [];
+  const sets = new Map(overflowTargets.map(({ name, pools: members }) => [name, members.map(({ pool }) => pool)]));
+  const known = new Set(pools.map(({ name }) => name));
+  for (const [at, { name, pools: members }] of overflowTargets.entries()) {
+    if (known.has(name))
+      found.push({ path: ["overflowTargets", at, "name"], message: `is the name of a pool: choose another one` });
+    for (const [index, { pool }] of members.entries())
+      if (!known.has(pool))
+        found.push({
+          path: ["overflowTargets", at, "pools", index, "pool"],
+          message: `names the pool ${pool}, which is not defined`,
+        });
+  }
+  repeated(
+    overflowTargets.map(({ name }, at): [string, Path] => [name, ["overflowTargets", at, "name"]]),
+    "names a set of targets twice",
+    found,
+  );
   const isTarget = (route: GatewayConfig["models"][number]["pools"][number]): boolean =>
     "when" in route && route.when?.includes("overflow") === true;
   for (const [at, model] of models.entries())
@@ -221,15 +238,16 @@ function overflowProblems({ pools, models }: GatewayConfig): readonly FoundProbl
       found.push({ path: ["models", at, "pools"], message: "has only pools for overflow: add one that serves it" });
   for (const [at, { name, overflow }] of pools.entries()) {
     if (overflow === undefined) continue;
+    const targets = sets.get(overflow.pool) ?? [overflow.pool];
     const isListed = models.some(
       (model) =>
         model.pools.some((route) => route.pool === name) &&
-        model.pools.some((route) => route.pool === overflow.pool && isTarget(route)),
+        model.pools.some((route) => targets.includes(route.pool) && isTarget(route)),
     );
-    if (!isListed || overflow.pool === name)
+    if (!isListed || targets.includes(name))
       found.push({
         path: ["pools", at, "overflow", "pool"],
-        message: `names ${overflow.pool}, which no model of pool ${name} lists: add { pool: ${overflow.pool}, when: [overflow] } to its pools`,
+        message: `names ${overflow.pool}, which no model of pool ${name} lists: add { pool: ${targets[0] ?? ""}, when: [overflow] } to its pools`,
       });
   }
   return found;

@@ -139,6 +139,25 @@ const fair = z.strictObject({
   waitMax: duration.prefault("1m"),
 });
 
+/** Pools to one of which requests of a saturated pool go, under one name that overflows use. */
+const overflowTargets = z.strictObject({
+  name,
+  /** `cheapest`: by the most that the request can cost there, and equal ones in their order. */
+  choose: z.enum(["cheapest", "order"]).default("cheapest"),
+  pools: z
+    .array(
+      z.strictObject({
+        pool: name,
+        /** Data rules of requests that may go there, among those of the overflow. Without this field, all of those. */
+        dataRules: z.array(name).max(100).optional(),
+        /** Whether requests that it would get start its first replica, while they go elsewhere. */
+        wakes: z.boolean().default(false),
+      }),
+    )
+    .min(1)
+    .max(16),
+});
+
 /** Requests of a saturated pool go to another one. The document of a followed endpoint comes first. */
 const overflow = z.strictObject({
   pool: name,
@@ -321,6 +340,7 @@ export const gatewaySchema = z.strictObject({
       headers: z.record(headerName, secret).default({}),
     })
     .optional(),
+  overflowTargets: z.array(overflowTargets).max(100).default([]),
   accessLog: z.strictObject({ file: z.string().min(1), prompts: z.boolean().default(false) }).optional(),
   batches: z
     .strictObject({

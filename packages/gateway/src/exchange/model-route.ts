@@ -2,6 +2,7 @@
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { OverflowReason } from "../replicas/overflow-policy.ts";
+import type { OverflowTargets } from "../replicas/overflow-targets.ts";
 import type { Pool } from "../replicas/pool.ts";
 
 /** Why a request moves on to the next pool. */
@@ -45,6 +46,11 @@ const RATIO_WEIGHT = 0.05;
 /** Initial estimate of one token per three bytes. Most text has fewer tokens. */
 const INITIAL_TOKENS_PER_BYTE = 1 / 3;
 
+interface RouteParts {
+  readonly pools: ReadonlyMap<string, Pool>;
+  readonly overflowTargets: ReadonlyMap<string, OverflowTargets>;
+}
+
 export class ModelRoute {
   readonly name: string;
   readonly config: ModelConfig;
@@ -53,14 +59,17 @@ export class ModelRoute {
   /** Pools that serve requests, and pools that get requests from the overflow of another pool. */
   readonly ownRoutes: readonly PoolRoute[];
   readonly overflowRoutes: readonly PoolRoute[];
+  /** Sets of targets by the name that overflows use. */
+  readonly overflowTargets: ReadonlyMap<string, OverflowTargets>;
   #ratio = INITIAL_TOKENS_PER_BYTE;
   #spread = 0;
   #isMeasured = false;
 
   /** `before` is the route of this name in the previous configuration. Its measurements are kept. */
-  constructor(config: ModelConfig, pools: ReadonlyMap<string, Pool>, before: ModelRoute | undefined) {
+  constructor(config: ModelConfig, { pools, overflowTargets }: RouteParts, before: ModelRoute | undefined) {
     this.name = config.name;
     this.config = config;
+    this.overflowTargets = overflowTargets;
     this.routes = config.pools.map((route) => ({
       pool: pools.get(route.pool)!,
       upstreamModel: ("model" in route ? route.model : undefined) ?? config.name,

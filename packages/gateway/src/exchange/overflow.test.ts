@@ -1,7 +1,7 @@
 /** Requests leave a saturated pool for another one, within data rules and budget, and the other side's failures cost nothing. */
 import { hash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -88,6 +88,159 @@ function usageRows(state: string): { pool: string; nanoUsd: number; overflow?: s
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as ReturnType<typeof usageRows>[number]);
 }
+
+/** Pools `near` and `far`, of which `near` costs less, as a set of targets. */
+async function startSet(
+  { own, near, far }: { readonly own: MockUpstream; readonly near: MockUpstream; readonly far: MockUpstream },
+  {
+    set,
+    overflow = "",
+    nearPrice = ", price: { output: 1 }",
+  }: { readonly set: string; readonly overflow?: string; readonly nearPrice?: string },
+): Promise<TestGateway> {
+  const gateway = await testGateway(
+    `${teams}pools:\n` +
+      `  - { name: own, engine: vllm, replicas: ["${own.url}"], overflow: { pool: elsewhere, when: { concurrency: 1 }${overflow} } }\n` +
+      `  - { name: far, replicas: ["${far.url}"], price: { output: 10 } }\n` +
+      `  - { name: near, engine: vllm, replicas: ["${near.url}"], probe: { interval: 50ms }${nearPrice} }\n` +
+      `overflowTargets: [{ name: elsewhere, ${set} }]\n` +
+      "models:\n  - { name: m, outputTokensReserved: 100, pools: [own, { pool: far, when: [overflow] }, { pool: near, when: [overflow] }] }\n",
+  );
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+describe("an overflow to a set of targets", () => {
+  const both = "pools: [{ pool: far }, { pool: near }]";
+
+  /** Upstreams, of which the own one is busy with a request that never ends. */
+  async function busy(): Promise<{
+    own: MockUpstream;
+    near: MockUpstream;
+    far: MockUpstream;
+    fill(gateway: TestGateway): Promise<void>;
+  }> {
+    const [own, near, far] = [await upstream({ delayMs: 60_000 }), await upstream(), await upstream()];
+    const leaving = new AbortController();
+    cleanups.push(() => leaving.abort());
+    return {
+      own,
+      near,
+      far,
+      async fill({ url }) {
+        void chat(url, {}, "any", leaving.signal).catch(() => undefined);
+        await readyWithin(() => own.requestCount === 1);
+      },
+    };
+  }
+
+  it("sends each request to the pool where it costs least, and to the next one while that takes none", async () => {
+    const mocks = await busy();
+    const gateway = await startSet(mocks, { set: both });
+    await mocks.fill(gateway);
+    await chat(gateway.url, {}, "any");
+    expect([mocks.near.requestCount, mocks.far.requestCount]).toEqual([1, 0]);
+    mocks.near.isHealthy = false;
+    await readyWithin(async () => {
+      await chat(gateway.url, {}, "any");
+      return mocks.far.requestCount > 0;
+    });
+    mocks.near.isHealthy = true;
+    const before = mocks.near.requestCount;
+    await readyWithin(async () => {
+      await chat(gateway.url, {}, "any");
+      return mocks.near.requestCount > before;
+    });
+    const counted = await metric(gateway, "headroom_gateway_overflow_target_requests_total");
+    expect(counted.map((line) => line.replace(/ \d+$/, ""))).toEqual([
+      'headroom_gateway_overflow_target_requests_total{name="own",overflow="own",target="near"}',
+      'headroom_gateway_overflow_target_requests_total{name="own",overflow="own",target="far"}',
+    ]);
+  });
+
+  it("keeps the order of the set where the operator says so, and puts a pool without a price last", async () => {
+    const ordered = await busy();
+    const first = await startSet(ordered, { set: `choose: order, ${both}` });
+    await ordered.fill(first);
+    await chat(first.url, {}, "any");
+    expect([ordered.near.requestCount, ordered.far.requestCount]).toEqual([0, 1]);
+
+    const unpriced = await busy();
+    const second = await startSet(unpriced, { set: both, nearPrice: "" });
+    await unpriced.fill(second);
+    await chat(second.url, {}, "any");
+    expect([unpriced.near.requestCount, unpriced.far.requestCount]).toEqual([0, 1]);
+  });
+
+  it("sends data only to pools whose rules and whose overflow admit it", async () => {
+    const mocks = await busy();
+    const set = "pools: [{ pool: near, dataRules: [unmarked] }, { pool: far, dataRules: [unmarked, restricted] }]";
+    const gateway = await startSet(mocks, { set, overflow: ", dataRules: [unmarked, restricted]" });
+    await mocks.fill(gateway);
+    expect((await chat(gateway.url, {}, "secret")).headers.get("x-headroom-overflow")).toBe("concurrency");
+    expect([mocks.near.requestCount, mocks.far.requestCount]).toEqual([0, 1]);
+    expect((await chat(gateway.url, {}, "any")).headers.get("x-headroom-overflow")).toBe("concurrency");
+    expect([mocks.near.requestCount, mocks.far.requestCount]).toEqual([1, 1]);
+    const leaving = new AbortController();
+    const stays = chat(gateway.url, {}, "patients", leaving.signal).catch(() => "left");
+    await readyWithin(() => mocks.own.requestCount === 2);
+    expect(await metric(gateway, "headroom_gateway_overflow_stayed_total")).toEqual([
+      'headroom_gateway_overflow_stayed_total{name="own",overflow="own",reason="dataRule"} 1',
+    ]);
+    leaving.abort();
+    expect(await stays).toBe("left");
+  });
+
+  it("goes on to a cheaper pool when the budget has no room for the first one", async () => {
+    const mocks = await busy();
+    // A request of at most 100 output tokens costs 0.001 USD in `far`, and 0.0001 USD in `near`.
+    const gateway = await startSet(mocks, { set: `choose: order, ${both}`, overflow: ", budget: 0.0005 USD/day" });
+    await mocks.fill(gateway);
+    expect((await chat(gateway.url, {}, "any")).headers.get("x-headroom-overflow")).toBe("concurrency");
+    expect([mocks.near.requestCount, mocks.far.requestCount]).toEqual([1, 0]);
+  });
+
+  it("starts a pool that costs less and has no replica where the set says so, and does not wait for it", async () => {
+    const mocks = await busy();
+    const started = path.join(newState(), "started");
+    const command = JSON.stringify(["/bin/sh", "-c", `touch ${started}`]);
+    const set = (wakes: boolean): string => `pools: [{ pool: near, wakes: ${wakes} }, { pool: far }]`;
+    const gateway = await startSet(mocks, {
+      set: set(false),
+      nearPrice: `, wake: { command: ${command} }, price: { output: 1 }`,
+    });
+    mocks.near.isHealthy = false;
+    await mocks.fill(gateway);
+    await readyWithin(async () => {
+      await chat(gateway.url, {}, "any");
+      return mocks.far.requestCount > 0;
+    });
+    expect(existsSync(started)).toBe(false);
+    const other = await busy();
+    other.near.isHealthy = false;
+    const waking = await startSet(other, {
+      set: set(true),
+      nearPrice: `, wake: { command: ${command} }, price: { output: 1 }`,
+    });
+    await other.fill(waking);
+    await readyWithin(async () => {
+      expect((await chat(waking.url, {}, "any")).status).toBe(200);
+      return existsSync(started);
+    });
+    expect(other.far.requestCount).toBeGreaterThan(0);
+  });
+
+  it("needs pools that exist, and a name that no pool has", () => {
+    const loaded = loadConfig(
+      "access: open\npools: [{ name: own, replicas: ['http://127.0.0.1:1'], overflow: { pool: set } }]\n" +
+        "overflowTargets: [{ name: own, pools: [{ pool: nowhere }] }]\nmodels: [{ name: m, pools: [own] }]\n",
+    );
+    const messages = "problems" in loaded ? loaded.problems.map(({ message }) => message).join("\n") : "";
+    expect(messages).toContain("is the name of a pool");
+    expect(messages).toContain("names the pool nowhere, which is not defined");
+    expect(messages).toContain("names set, which no model of pool own lists");
+  });
+});
 
 describe("an overflow", () => {
   it("takes the requests beyond the concurrency, and none when there is room again", async () => {
@@ -300,6 +453,7 @@ describe("an overflow", () => {
     expect(reports.at(-1)?.overflow).toEqual({
       left: { noReplica: 1 },
       stayed: {},
+      targets: { provider: 1 },
       nanoUsd: 50_000,
       spentNanoUsd: 50_000,
     });

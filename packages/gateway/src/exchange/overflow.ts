@@ -12,6 +12,7 @@ import {
   type OverflowReason,
   type StayReason,
 } from "../replicas/overflow-policy.ts";
+import { admitsRules, type OverflowTarget } from "../replicas/overflow-targets.ts";
 import type { PoolOverflow } from "../replicas/pool-overflow.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { PoolRoute } from "./model-route.ts";
@@ -55,19 +56,20 @@ export class OverflowTurn {
     const reason = this.#reasonOf(source.pool, routes, { isLast, nowMs });
     if (reason === undefined) return false;
     this.#isOver = true;
-    const route = this.#targetOf(overflow, source.pool, nowMs);
-    if (typeof route === "string") {
-      overflow.stays(route);
+    const targets = this.#targetsOf(overflow, source.pool, nowMs);
+    if (typeof targets === "string") {
+      overflow.stays(targets);
       return false;
     }
     // Own capacity comes meanwhile, and takes the next requests.
     if (reason === "noReplica" && source.pool.wake !== undefined)
       this.#runtime.wake(source.pool, undefined, () => undefined);
-    const away = { ...route, overflow: { name: overflow.policy.name, reason } };
-    this.#pay(overflow, route, (isPaid) => {
-      if (isPaid) overflow.leaves(reason);
-      else overflow.stays("budget");
-      if (isPaid) routes.leave(away, isLast);
+    this.#pay(overflow, targets, (route) => {
+      if (route === undefined) overflow.stays("budget");
+      else {
+        overflow.leaves(reason, route.pool.name);
+        routes.leave({ ...route, overflow: { name: overflow.policy.name, reason } }, isLast);
+      }
       proceed();
     });
     return true;
@@ -77,10 +79,10 @@ export class OverflowTurn {
   hasTarget(routes: RouteCursor): boolean {
     const { pool } = routes.own.find((route) => route.pool.overflow !== undefined) ?? {};
     if (this.#isOver || pool?.overflow === undefined) return false;
-    const route = this.#targetOf(pool.overflow, pool, this.#runtime.now());
-    if (typeof route !== "string") return true;
+    const targets = this.#targetsOf(pool.overflow, pool, this.#runtime.now());
+    if (typeof targets !== "string") return true;
     this.#isOver = true;
-    pool.overflow.stays(route);
+    pool.overflow.stays(targets);
     return false;
   }
 
@@ -95,36 +97,81 @@ export class OverflowTurn {
     return reason === undefined || routes.hasOther(pool, reason === "noReplica", nowMs) ? undefined : reason;
   }
 
-  /** The route to the target, or why the request stays. */
-  #targetOf({ policy, budget, isSpentKnown }: PoolOverflow, from: Pool, nowMs: number): PoolRoute | StayReason {
+  /** The routes to the targets that take the request now, in the order of choice, or why it stays. */
+  #targetsOf(
+    { policy, budget, isSpentKnown }: PoolOverflow,
+    from: Pool,
+    nowMs: number,
+  ): readonly PoolRoute[] | StayReason {
     const { caller, head, model } = this.#request;
-    const { target } = policy;
-    if (!mayLeave(policy, dataRulesOf(caller, head.own))) return "dataRule";
-    const route = model.overflowRoutes.find(
-      ({ pool }) =>
-        pool !== from &&
-        isTarget(pool, target) &&
-        pool.requestCount < pool.config.concurrencyMax &&
-        pool.hasAvailable(nowMs, caller.allowedRegions),
-    );
-    if (route === undefined) return "target";
+    const rules = dataRulesOf(caller, head.own);
+    if (!mayLeave(policy, rules)) return "dataRule";
+    const known = this.#known(policy, from);
+    const allowed = known.filter(({ target }) => target === undefined || admitsRules(target, rules));
+    if (allowed.length === 0) return known.length === 0 ? "target" : "dataRule";
+    const chosen = this.#inOrder(allowed, policy);
+    const isAble = ({ route: { pool } }: KnownTarget): boolean =>
+      pool.requestCount < pool.config.concurrencyMax && pool.hasAvailable(nowMs, caller.allowedRegions);
+    const able = chosen.filter(isAble);
+    for (const each of chosen.slice(0, able[0] === undefined ? chosen.length : chosen.indexOf(able[0])))
+      this.#wake(each, nowMs);
+    if (able.length === 0) return "target";
     // Without a price the budget would never be used up.
-    if (budget !== undefined && model.priceAt(route.pool) === undefined) return "price";
-    return budget === undefined || isSpentKnown ? route : "budget";
+    const priced = able.filter(({ route }) => budget === undefined || model.priceAt(route.pool) !== undefined);
+    if (priced.length === 0) return "price";
+    return budget === undefined || isSpentKnown ? priced.map(({ route }) => route) : "budget";
   }
 
-  /** Reserves the most that the request can cost at the target. */
-  #pay({ budget }: PoolOverflow, route: PoolRoute, done: (isPaid: boolean) => void): void {
-    if (budget === undefined) return done(true);
-    const nanoUsd = priceOf(this.#request, route.pool);
-    // The ledger serves a request that is larger than a whole limit, if nothing else counts against it.
-    if (nanoUsd > budget.limit) return done(false);
-    const limits = { requests: undefined, tokens: undefined, money: budget };
-    reserve(this.#runtime.limits, limits, { tokens: 0, nanoUsd }, (outcome) => {
-      if (outcome instanceof Reservation) this.#limits.leave(outcome);
-      done(outcome instanceof Reservation);
+  /** The routes of the model to the targets of the policy, with their places in the set that the policy names. */
+  #known({ target }: OverflowPolicy, from: Pool): readonly KnownTarget[] {
+    const { overflowRoutes, overflowTargets } = this.#request.model;
+    const set = "pool" in target ? overflowTargets.get(target.pool) : undefined;
+    const others = overflowRoutes.filter(({ pool }) => pool !== from);
+    if (set === undefined) return others.filter(({ pool }) => isTarget(pool, target)).map((route) => ({ route }));
+    return set.pools.flatMap((each) => {
+      const route = others.find(({ pool }) => pool.name === each.pool);
+      return route === undefined ? [] : [{ route, target: each }];
     });
   }
+
+  /** By the most that the request can cost, if the set says so. A pool without a price is not free: it comes last. */
+  #inOrder(targets: readonly KnownTarget[], { target }: OverflowPolicy): readonly KnownTarget[] {
+    const { model } = this.#request;
+    const choose = "pool" in target ? model.overflowTargets.get(target.pool)?.choose : undefined;
+    if (choose !== "cheapest" || targets.length < 2) return targets;
+    const cost = ({ route: { pool } }: KnownTarget): number =>
+      model.priceAt(pool) === undefined ? Number.POSITIVE_INFINITY : priceOf(this.#request, pool);
+    const costs = new Map(targets.map((each) => [each, cost(each)]));
+    return targets.toSorted((a, b) => (costs.get(a)! === costs.get(b)! ? 0 : costs.get(a)! - costs.get(b)!));
+  }
+
+  /** Starts the first replica of a target that would come before the others, such as one on rented capacity. */
+  #wake({ route: { pool }, target }: KnownTarget, nowMs: number): void {
+    if (target?.wakes !== true || pool.wake === undefined || pool.hasAvailable(nowMs)) return;
+    this.#runtime.wake(pool, undefined, () => undefined);
+  }
+
+  /** Reserves the most that the request can cost at the first target for which the budget has room. */
+  #pay(overflow: PoolOverflow, targets: readonly PoolRoute[], done: (route: PoolRoute | undefined) => void): void {
+    const { budget } = overflow;
+    const [route, ...others] = targets;
+    if (route === undefined || budget === undefined) return done(route);
+    const nanoUsd = priceOf(this.#request, route.pool);
+    // The ledger serves a request that is larger than a whole limit, if nothing else counts against it.
+    if (nanoUsd > budget.limit) return this.#pay(overflow, others, done);
+    const limits = { requests: undefined, tokens: undefined, money: budget };
+    reserve(this.#runtime.limits, limits, { tokens: 0, nanoUsd }, (outcome) => {
+      if (!(outcome instanceof Reservation)) return this.#pay(overflow, others, done);
+      this.#limits.leave(outcome);
+      done(route);
+    });
+  }
+}
+
+interface KnownTarget {
+  readonly route: PoolRoute;
+  /** Undefined: the policy names the pool itself. */
+  readonly target?: OverflowTarget;
 }
 
 function isTarget({ name, config }: Pool, target: OverflowPolicy["target"]): boolean {

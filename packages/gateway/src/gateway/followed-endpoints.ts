@@ -168,6 +168,7 @@ function overflowLoad(pools: readonly Pool[], limits: LimitSource): OverflowLoad
   return {
     left: added(all.map(({ left }) => left)),
     stayed: added(all.map(({ stayed }) => stayed)),
+    targets: added(all.map(({ targets }) => targets)),
     nanoUsd: sum(all.map(({ nanoUsd }) => nanoUsd)),
     spentNanoUsd: budget === undefined ? null : Math.round(limits.used(budget)),
   };

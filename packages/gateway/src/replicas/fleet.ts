@@ -73,9 +73,10 @@ export class Fleet {
       else this.#reconcile(pool, each, nowMs);
       this.#pools.get(each.name)!.headers = headers.get(each.name)!;
     }
+    const overflowTargets = new Map(config.overflowTargets.map((each) => [each.name, each]));
     const models = new Map<string, ModelRoute>();
     this.#listed = config.models.map((each) => {
-      const route = new ModelRoute(each, this.#pools, this.#models.get(each.name));
+      const route = new ModelRoute(each, { pools: this.#pools, overflowTargets }, this.#models.get(each.name));
       for (const name of [each.name, ...each.aliases]) models.set(name, route);
       return route;
     });

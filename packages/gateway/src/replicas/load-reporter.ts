@@ -22,6 +22,8 @@ const EARLIER_FORM_MS = 600_000;
 export interface OverflowLoad {
   readonly left: Readonly<Record<string, number>>;
   readonly stayed: Readonly<Record<string, number>>;
+  /** Requests that left, by pool. */
+  readonly targets: Readonly<Record<string, number>>;
   readonly nanoUsd: number;
   /** Spent of the budget in its period, as this gateway knows; `null`: there is no budget. */
   readonly spentNanoUsd: number | null;
@@ -110,9 +112,11 @@ export class LoadReporter {
     const key = JSON.stringify({ ...compared, tokens, counts });
     const sent = this.#sent.get(workloadId);
     if (sent !== undefined && sent.key === key && nowMs - sent.atMs < REPEAT_MS) return;
-    const report = { version: VERSION, gateway, startedAtMs, ...others, replicas: counts };
-    // Releases before the measured times, and before those the tokens, refuse fields that they do not know.
-    const forms = [{ ...report, tokens, replicas }, { ...report, tokens }, report];
+    const report = { version: VERSION, gateway, startedAtMs, ...withoutTargets(others), replicas: counts };
+    // Releases before the targets of overflows, the measured times and the tokens refuse fields that they do not know.
+    const timed = { ...report, tokens, replicas };
+    const full = others.overflow === undefined ? [] : [{ ...timed, ...others }];
+    const forms = [...full, timed, { ...report, tokens }, report];
     const status = await this.#putFirstTaken(workloadId, forms, nowMs);
     if (status === 200) {
       this.#sent.set(workloadId, { key, atMs: nowMs });
@@ -154,6 +158,12 @@ export class LoadReporter {
       return 0;
     }
   }
+}
+
+function withoutTargets<Load extends Pick<GatewayLoad, "overflow">>(load: Load): Load {
+  if (load.overflow === undefined) return load;
+  const { targets: _targets, ...overflow } = load.overflow;
+  return { ...load, overflow };
 }
 
 const refusalText = (workloadId: string, status: number): string =>

@@ -10,7 +10,7 @@ export const UNMARKED = "unmarked";
 export interface OverflowPolicy {
   /** Subject of counters, budget and usage rows: `TEAM/NAME` of the endpoint, or the pool's name. */
   readonly name: string;
-  /** Where requests go: a pool, or every pool that follows the endpoint `TEAM/NAME`. */
+  /** Where requests go: a pool, or one of a set of this name, or every pool that follows the endpoint `TEAM/NAME`. */
   readonly target: { readonly pool: string } | { readonly endpoint: string };
   /** Estimated wait in the queues of the replicas from which requests leave. */
   readonly queueTimeMs?: number | undefined;
@@ -70,6 +70,6 @@ export function dataRulesOf(
 }
 
 /** Whether requests with these rules may leave: every rule must be listed, and requests without a rule must be. */
-export function mayLeave({ dataRules }: OverflowPolicy, rules: readonly string[]): boolean {
+export function mayLeave({ dataRules }: Pick<OverflowPolicy, "dataRules">, rules: readonly string[]): boolean {
   return rules.length === 0 ? dataRules.includes(UNMARKED) : rules.every((rule) => dataRules.includes(rule));
 }

@@ -23,6 +23,8 @@ export class PoolOverflow {
   /** Whether what the budget has spent in this period is counted. Until then nothing leaves that would cost money. */
   isSpentKnown = false;
   readonly left = new Map<OverflowReason, number>();
+  /** Requests that left, by pool. */
+  readonly targets = new Map<string, number>();
   readonly stayed = new Map<StayReason, number>();
   /** Cost of the requests that left and ended, since the start of the gateway. */
   nanoUsd = 0;
@@ -43,6 +45,7 @@ export class PoolOverflow {
           };
     if (before?.policy.name !== name) return;
     this.left = before.left;
+    this.targets = before.targets;
     this.stayed = before.stayed;
     this.nanoUsd = before.nanoUsd;
     this.isSpentKnown = before.isSpentKnown && before.budget?.id === this.budget?.id;
@@ -66,7 +69,8 @@ export class PoolOverflow {
     return this.#isQueueLong ? "queueTime" : undefined;
   }
 
-  leaves(reason: OverflowReason): void {
+  leaves(reason: OverflowReason, target: string): void {
+    this.targets.set(target, (this.targets.get(target) ?? 0) + 1);
     this.left.set(reason, (this.left.get(reason) ?? 0) + 1);
   }
 

@@ -6,6 +6,7 @@ import { escaped, family } from "./prometheus-text.ts";
 export function overflowText(pools: Iterable<Pool>, used: (definition: LimitDefinition) => number): string {
   const left: string[] = [];
   const stayed: string[] = [];
+  const targets: string[] = [];
   const cost: string[] = [];
   const budgets: string[] = [];
   const spent: string[] = [];
@@ -13,6 +14,7 @@ export function overflowText(pools: Iterable<Pool>, used: (definition: LimitDefi
     if (overflow === undefined) continue;
     const labels = `{name="${escaped(name)}",overflow="${escaped(overflow.policy.name)}"`;
     for (const [reason, count] of overflow.left) left.push(`${labels},reason="${reason}"} ${count}`);
+    for (const [target, count] of overflow.targets) targets.push(`${labels},target="${escaped(target)}"} ${count}`);
     for (const [reason, count] of overflow.stayed) stayed.push(`${labels},reason="${reason}"} ${count}`);
     cost.push(`${labels}} ${overflow.nanoUsd / 1e9}`);
     if (overflow.budget === undefined) continue;
@@ -22,6 +24,7 @@ export function overflowText(pools: Iterable<Pool>, used: (definition: LimitDefi
   const name = (suffix: string): string => `headroom_gateway_overflow_${suffix}`;
   return [
     family("counter", name("requests_total"), "Requests that left a saturated pool, by reason", left),
+    family("counter", name("target_requests_total"), "Requests that left a saturated pool, by target", targets),
     family("counter", name("stayed_total"), "Requests that stayed in a saturated pool, by reason", stayed),
     family("counter", name("cost_usd_total"), "Cost of requests that left, in USD", cost),
     family("gauge", name("budget_usd"), "Budget of an overflow", budgets),
