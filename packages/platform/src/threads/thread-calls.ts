@@ -69,7 +69,9 @@ export class ThreadCalls<Request, Answer> {
     return this.#ended;
   }
 
+  /** Keeps the process until the thread has ended: an answer that still comes would let the process end before. */
   async terminate(): Promise<void> {
+    this.#keepsProcess = true;
     this.#worker.ref();
     await this.#worker.terminate();
   }

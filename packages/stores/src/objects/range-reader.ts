@@ -39,6 +39,7 @@ interface Asked {
 
 export class RangeReader {
   #thread: Worker | null = null;
+  #isClosing = false;
   #ids = 0;
   readonly #asked = new Map<number, Asked>();
 
@@ -71,7 +72,9 @@ export class RangeReader {
     }
   }
 
+  /** Keeps the process until the thread has ended. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#thread?.terminate();
   }
 
@@ -101,7 +104,7 @@ export class RangeReader {
       asked.head.reject(asked.error);
     }
     if (asked.isOver || (news.kind === "head" && news.text !== null)) this.#asked.delete(news.id);
-    if (this.#asked.size === 0) this.#thread?.unref();
+    if (this.#asked.size === 0 && !this.#isClosing) this.#thread?.unref();
     const { changed } = asked;
     asked.changed = Promise.withResolvers();
     changed.resolve();
