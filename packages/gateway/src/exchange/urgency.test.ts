@@ -95,7 +95,7 @@ describe("the priority of a request", () => {
   });
 
   it("decides whose turn is next, and what leaves a full queue", async () => {
-    const { upstream, gateway } = await start({ delayMs: 300 }, ", fair: { concurrency: 1, waitingMax: 2 }");
+    const { upstream, gateway } = await start({ delayMs: 2_000 }, ", fair: { concurrency: 1, waitingMax: 2 }");
     const order: string[] = [];
     const sent = async (name: string, request: Sent): Promise<number> => {
       const { status } = await send(gateway, request);
@@ -104,6 +104,7 @@ describe("the priority of a request", () => {
     };
     const first = sent("first", { key: "app" });
     await until(() => upstream.requestCount === 1);
+    upstream.options = { delayMs: 50 };
     const low = sent("low", { key: "jobs" });
     await until(async () => (await waiting(gateway, "low")) === "1");
     const normal = sent("normal", { key: "labs" });
@@ -151,8 +152,8 @@ describe("the deadline of a request", () => {
   });
 
   it("does not end a stream that has begun", async () => {
-    const { gateway } = await start({ tokens: 8, everyMs: 60 });
-    const response = await send(gateway, { key: "app", headers: within(300), body: { stream: true } });
+    const { gateway } = await start({ tokens: 8, everyMs: 200 });
+    const response = await send(gateway, { key: "app", headers: within(1_000), body: { stream: true } });
     const text = await response.text();
     expect([response.status, text.includes("[DONE]"), text.includes("t7")]).toEqual([200, true, true]);
   });
