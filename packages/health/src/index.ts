@@ -8,6 +8,7 @@ export { proofOf, type Proof, type SuiteResult } from "./qualification/proof.ts"
 export { readResults } from "./qualification/read-results.ts";
 export { causesOf, type Cause } from "./drift/causes.ts";
 export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/deviations.ts";
+export { factsOfNode, nodeDifferences } from "./drift/node-differences.ts";
 export type { NodeProfile } from "./drift/profile.ts";
 export { factDeviations, slowerPercent, waveSize, wavesOf, type FactDeviation, type WavePlan } from "./drift/waves.ts";
 export { bottleneckOf, type Bottleneck, type RunMeasurements } from "./peers/bottleneck.ts";

@@ -60,6 +60,31 @@ export const qualificationReport = z
       })
       .nullable()
       .meta({ description: "The newest result of a suite on the node; null: there is none." }),
+    history: z
+      .array(
+        z.object({
+          suite: z.enum(qualificationSuites),
+          atMs: instantMs,
+          durationMs: count,
+          isPassed: z.boolean(),
+          detail: z.string(),
+        }),
+      )
+      .meta({ description: "The newest runs of suites on the node, the newest first; at most 20." }),
+    differences: z
+      .array(
+        z.object({
+          fact: z.string(),
+          value: z.string().nullable().meta({ description: "null: the node does not state the fact." }),
+          expected: z.string().meta({ description: "The value that more than half of the other nodes have." }),
+          peerCount: count.meta({ description: "Other nodes with that value." }),
+          comparedCount: count.meta({ description: "Other nodes that were compared." }),
+        }),
+      )
+      .meta({
+        description:
+          "Facts in which the node differs from most nodes of its pool: labels of hardware and software, and facts that its suite states.",
+      }),
   })
   .meta({ id: "QualificationReport" });
 

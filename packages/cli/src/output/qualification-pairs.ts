@@ -4,7 +4,7 @@ import { printable } from "../terminal.ts";
 
 /** Lines of a node's qualification and of the newest result of its suite, for `headroom nodes show`. */
 export function qualificationPairs(
-  { qualification, result }: QualificationReport,
+  { qualification, result, history, differences }: QualificationReport,
   instant: (atMs: number) => string,
 ): readonly (readonly [string, string])[] {
   const pairs: (readonly [string, string])[] = [];
@@ -19,5 +19,18 @@ export function qualificationPairs(
       "last suite",
       `${result.suite} ${result.isPassed ? "passed" : "did not pass"} at ${instant(result.atMs)} in ${Math.ceil(result.durationMs / 1_000)} s: ${printable(result.detail)}`,
     ]);
+  for (const run of history.slice(result === null ? 0 : 1, RUNS_SHOWN))
+    pairs.push([
+      "earlier suite",
+      `${run.suite} ${run.isPassed ? "passed" : "did not pass"} at ${instant(run.atMs)}: ${printable(run.detail)}`,
+    ]);
+  for (const { fact, value, expected, peerCount, comparedCount } of differences.slice(0, DIFFERENCES_SHOWN))
+    pairs.push([
+      "differs",
+      `${printable(fact)}: ${value === null ? "not stated" : printable(value)}; ${peerCount} of ${comparedCount} nodes of the pool have ${printable(expected)}`,
+    ]);
   return pairs;
 }
+
+const RUNS_SHOWN = 6;
+const DIFFERENCES_SHOWN = 20;

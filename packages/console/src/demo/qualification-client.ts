@@ -17,6 +17,12 @@ export const qualificationClient = (
     const node = views.nodeView(engine, id);
     if (node === null) throw refuse("unknownNode", `There is no node ${id}.`);
     const { qualification } = node;
-    return { nodeId: id, ...(qualification === undefined ? {} : { qualification }), result: null };
+    return {
+      nodeId: id,
+      ...(qualification === undefined ? {} : { qualification }),
+      result: null,
+      history: [],
+      differences: [],
+    };
   },
 });

@@ -1,10 +1,12 @@
 /** Nodes of the fleet: readings, closing and opening, and notices. */
-import type { NodeId } from "@headroom/model";
+import { factsOfNode, nodeDifferences } from "@headroom/health";
+import type { Node, NodeId } from "@headroom/model";
 import { refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 import { nodeList, nodeView } from "@headroom/views";
 import { command, found } from "./calls.ts";
-import type { Handlers } from "./calls.ts";
+import type { Answer, Handlers } from "./calls.ts";
+import type { ControlPlane } from "./control-plane.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
 import { removeNode } from "./remove-fleet.ts";
 
@@ -51,6 +53,8 @@ export const nodeHandlers: Pick<Handlers, NodeOperation> = {
       nodeId: id,
       ...(known.qualification === undefined ? {} : { qualification: known.qualification }),
       result: result === null ? null : { ...result, measurements: [...result.measurements] },
+      history: [...plane.qualifications.historyOf(id)],
+      differences: await differencesOf(plane, known.pool, id),
     };
   },
   removeNode,
@@ -67,3 +71,25 @@ export const nodeHandlers: Pick<Handlers, NodeOperation> = {
     return { nodeId };
   },
 };
+
+/** Nodes of the pool that are compared: a majority of more says no more, and costs the event loop time. */
+const COMPARED_MAX = 2_000;
+
+function differencesOf(
+  { driver, qualifications }: ControlPlane,
+  pool: string,
+  id: string,
+): Promise<Answer<"nodeQualification">["differences"]> {
+  return driver.read(({ state }) => {
+    const factsOf = (node: Pick<Node, "id" | "labels">): ReadonlyMap<string, string> =>
+      factsOfNode(node.labels ?? {}, qualifications.resultOf(node.id)?.measurements ?? []);
+    const others: ReadonlyMap<string, string>[] = [];
+    for (const node of state.nodes.values()) {
+      if (node.pool !== pool || node.id === id) continue;
+      others.push(factsOf(node));
+      if (others.length >= COMPARED_MAX) break;
+    }
+    const own = state.nodes.get(id as NodeId);
+    return own === undefined ? [] : [...nodeDifferences(factsOf(own), others)];
+  });
+}

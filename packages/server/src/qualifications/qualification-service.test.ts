@@ -145,11 +145,16 @@ describe("qualification of nodes", () => {
     await bench.until(() => bench.node("n1")?.qualification === undefined && bench.calls().length > 0);
     expect(bench.calls()).toHaveLength(3);
     expect(bench.service.resultOf("n1")?.measurements).toMatchObject([{ test: "t", value: 20 }]);
+    // The history outlives the process, and a run that proved nothing is part of it.
+    expect(bench.restart().historyOf("n1")).toEqual([]);
+    await bench.service.look();
+    expect(bench.service.historyOf("n1")).toMatchObject([{ suite: "quick", isPassed: true }]);
     const failing = new Bench(`${passing} process.exit(calls === 2 ? 7 : 0);`, {}, null);
     failing.join("n1");
     await failing.until(() => failing.calls().length >= 2 && failing.node("n1")?.qualification === undefined);
     // The second run failed, and the suite was repeated once.
     expect([failing.calls().length, failing.service.resultOf("n1")?.isPassed]).toEqual([5, true]);
+    expect(failing.service.historyOf("n1").map(({ isPassed }) => isPassed)).toEqual([true, false]);
     const late = new Bench(`await new Promise((done) => setTimeout(done, 3_000)); ${passing}`, { limitMs: 6_000 }, 9);
     late.join("n1");
     await late.until(() => late.calls().length > 0 && late.node("n1")?.qualification === undefined);

@@ -13,7 +13,7 @@ import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
 import { candidatesOf, idlePeers, type Candidate } from "./candidates.ts";
-import { ResultFiles, type StoredResult } from "./result-files.ts";
+import { ResultFiles, type RunSummary, type StoredResult } from "./result-files.ts";
 import {
   claimRun,
   isClaimed,
@@ -92,6 +92,10 @@ export class QualificationService {
         `Pool ${name} requires the suite ${rule.suite}, and executor ${executor} has none of its own. Declare it for the pool in qualifications.yaml of the state directory (docs/how-to/qualify-nodes.md).`,
       ];
     });
+  }
+
+  historyOf(node: string): readonly RunSummary[] {
+    return this.#results.historyOf(node);
   }
 
   /** The newest result of a node; `null`: there is none. */
@@ -297,8 +301,9 @@ export class QualificationService {
 
   /** Reports a run that proved nothing. */
   async #report({ nodeId, qualification }: Candidate, detail: string, durationMs: number): Promise<void> {
-    const { id, run } = qualification;
+    const { id, run, suite } = qualification;
     const report = { nodeId, id, run, isPassed: false, detail, durationMs };
+    await this.#results.note(nodeId, { suite, atMs: this.#parts.nowMs(), durationMs, isPassed: false, detail });
     await this.#parts.driver.observe({ kind: "qualificationEnded", ...report });
   }
 

@@ -24,9 +24,25 @@ export interface StoredResult {
   readonly measurements: readonly Measurement[];
 }
 
+/** One run of a suite, without its measurements. */
+export type RunSummary = Pick<StoredResult, "suite" | "atMs" | "durationMs" | "isPassed" | "detail">;
+
+/** Runs of each node that are kept. */
+const HISTORY_MAX = 20;
+
+/** A file; earlier versions wrote the result alone. */
+interface StoredNode {
+  readonly node: string;
+  /** `null`: no run of the node had a result yet. */
+  readonly result: StoredResult | null;
+  /** The newest first. */
+  readonly history: readonly RunSummary[];
+}
+
 export class ResultFiles {
   readonly #folder: string;
   readonly #known = new Map<string, StoredResult>();
+  readonly #history = new Map<string, readonly RunSummary[]>();
   #reading: Promise<void> | null = null;
 
   constructor(home: string) {
@@ -43,6 +59,11 @@ export class ResultFiles {
     return this.#known.get(node) ?? null;
   }
 
+  /** The newest runs of a node, the newest first. */
+  historyOf(node: string): readonly RunSummary[] {
+    return this.#history.get(node) ?? [];
+  }
+
   /** Results with which nodes of the pool passed the suite. */
   passed(pool: string, suite: QualificationSuite): readonly StoredResult[] {
     return [...this.#known.values()].filter((each) => each.isPassed && each.pool === pool && each.suite === suite);
@@ -57,17 +78,27 @@ export class ResultFiles {
   async keep(result: StoredResult): Promise<void> {
     const kept = { ...result, measurements: result.measurements.slice(0, MEASUREMENTS_MAX) };
     this.#known.set(result.node, kept);
+    await this.note(result.node, result);
+  }
+
+  /** Adds a run to the history of a node. A run that is reported again after a crash is one entry. */
+  async note(node: string, run: RunSummary): Promise<void> {
+    const before = this.historyOf(node).filter((each) => each.atMs !== run.atMs);
+    const history = [summaryOf(run), ...before].slice(0, HISTORY_MAX);
+    this.#history.set(node, history);
+    const stored: StoredNode = { node, result: this.of(node), history };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const file = this.#fileOf(result.node);
-    await writeFile(`${file}.draft`, JSON.stringify(kept), { mode: 0o600 });
+    const file = this.#fileOf(node);
+    await writeFile(`${file}.draft`, JSON.stringify(stored), { mode: 0o600 });
     await rename(`${file}.draft`, file);
   }
 
   /** Forgets nodes that have left the fleet. */
   async keepOnly(nodes: ReadonlySet<string>): Promise<void> {
-    for (const node of this.#known.keys()) {
+    for (const node of this.#history.keys()) {
       if (nodes.has(node)) continue;
       this.#known.delete(node);
+      this.#history.delete(node);
       await rm(this.#fileOf(node), { force: true });
     }
   }
@@ -77,9 +108,13 @@ export class ResultFiles {
       const file = path.join(this.#folder, name);
       try {
         if (!name.endsWith(".json") || (await stat(file)).size > FILE_BYTES_MAX) continue;
-        const result = JSON.parse(await readFile(file, "utf8")) as StoredResult;
-        if (nodes.has(result.node)) this.#known.set(result.node, result);
-        else await rm(file, { force: true });
+        const read = JSON.parse(await readFile(file, "utf8")) as StoredNode | StoredResult;
+        const { node, result, history } =
+          "measurements" in read ? { node: read.node, result: read, history: [summaryOf(read)] } : read;
+        if (nodes.has(node)) {
+          if (result !== null) this.#known.set(node, result);
+          this.#history.set(node, history);
+        } else await rm(file, { force: true });
       } catch {
         // The next result of the node replaces the file.
       }
@@ -90,3 +125,11 @@ export class ResultFiles {
     return path.join(this.#folder, `${createHash("sha256").update(node).digest("hex").slice(0, NAME_CHARS)}.json`);
   }
 }
+
+const summaryOf = ({ suite, atMs, durationMs, isPassed, detail }: RunSummary): RunSummary => ({
+  suite,
+  atMs,
+  durationMs,
+  isPassed,
+  detail,
+});

@@ -15,7 +15,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { SubjectHistory } from "../../parts/subject-history.tsx";
-import { NodeQualificationPanel } from "./node-qualification.tsx";
+import { NodeDifferencesPanel, NodeQualificationPanel } from "./node-qualification.tsx";
 import { NodeTelemetryPanel } from "./node-telemetry.tsx";
 import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
@@ -142,6 +142,7 @@ function NodeControls({ node }: { readonly node: Node }): ReactElement {
     <>
       <NodeActions node={node} />
       <NodeQualificationPanel node={node} />
+      <NodeDifferencesPanel node={node} />
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** Qualification of a node: its phase, the newest result of its suite, and how to begin it again. */
-import type { Node } from "@headroom/protocol";
+import type { HeadroomClient, Node } from "@headroom/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
@@ -15,27 +15,26 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
   const queryClient = useQueryClient();
   const { data: fleet } = useQuery(fleetQuery(client));
   const rule = fleet?.pools.find(({ name }) => name === node.pool)?.qualification;
-  const { data: report } = useQuery({
-    queryKey: ["nodes", node.id, "qualification"],
-    queryFn: () => client.nodeQualification(node.id),
-    enabled: rule !== undefined,
-  });
+  const { data: report } = useQuery(reportQuery(client, node.id));
   const again = useMutation({
     mutationFn: () => client.qualifyNode(node.id),
     onSuccess: () => announcer.say(`${node.id} has to qualify.`),
     onError: (error) => announcer.fail(error),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["nodes"] }),
   });
-  if (rule === undefined) return null;
   const { qualification } = node;
   const result = report?.result ?? null;
+  const history = report?.history ?? [];
+  if (rule === undefined && history.length === 0) return null;
   const isOpen = qualification !== undefined && qualification.phase !== "failed";
   return (
     <section aria-label="Qualification" className="border-t border-line px-4 py-3">
       <h3 className="pb-1 font-semibold">Qualification</h3>
       <p className="text-ink-2">
         {qualification === undefined
-          ? `Nodes of pool ${node.pool} pass the suite ${rule.suite} before they take work.`
+          ? rule === undefined
+            ? `Pool ${node.pool} has no rule of qualification any more.`
+            : `Nodes of pool ${node.pool} pass the suite ${rule.suite} before they take work.`
           : null}
         {qualification?.phase === "waiting" ? `Waits for a run of the suite ${qualification.suite}.` : null}
         {qualification?.phase === "running" ? `Runs the suite ${qualification.suite}, run ${qualification.run}.` : null}
@@ -57,14 +56,26 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
       )}
       {result === null || result.measurements.length === 0 ? null : (
         <ul className="break-words pt-1 text-ink-2">
-          {result.measurements.slice(0, SHOWN_MAX).map(({ test, value, unit, verdict }, at) => (
+          {result.measurements.slice(0, SHOWN_MAX).map(({ test, value, unit, verdict, text }, at) => (
             <li key={`${at} ${test}`}>
-              {test}: {value === null ? (verdict ?? "no figure") : `${value} ${unit ?? ""}`}
+              {test}: {text ?? (value === null ? (verdict ?? "no figure") : `${value} ${unit ?? ""}`)}
             </li>
           ))}
         </ul>
       )}
-      {isOpen ? null : (
+      {history.length < 2 ? null : (
+        <>
+          <h4 className="pt-2 font-semibold">Earlier runs</h4>
+          <ul className="break-words text-ink-2">
+            {history.slice(1, RUNS_MAX).map(({ atMs, suite, isPassed, detail }) => (
+              <li key={atMs}>
+                <Moment atMs={atMs} />, {suite}: {isPassed ? "passed" : "did not pass"}, {detail}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {isOpen || rule === undefined ? null : (
         <div className="pt-2">
           <Button look="quiet" disabled={again.isPending} onClick={() => again.mutate()}>
             Qualify again
@@ -75,5 +86,33 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
   );
 }
 
-/** Measurements that the panel lists. */
+/** Facts in which the node differs from most nodes of its pool. Nothing, if it differs in none. */
+export function NodeDifferencesPanel({ node }: { readonly node: Node }): ReactElement | null {
+  const { data: report } = useQuery(reportQuery(useClient(), node.id));
+  const differences = report?.differences ?? [];
+  if (differences.length === 0) return null;
+  return (
+    <section aria-label="Differences from its pool" className="border-t border-line px-4 py-3">
+      <h3 className="pb-1 font-semibold">Differs from its pool</h3>
+      <dl className="break-words text-ink-2">
+        {differences.slice(0, SHOWN_MAX).map(({ fact, value, expected, peerCount, comparedCount }) => (
+          <div key={fact} className="pb-1">
+            <dt className="font-mono text-xs">{fact}</dt>
+            <dd>
+              {value ?? "not stated"}; {peerCount} of {comparedCount} other nodes have {expected}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+const reportQuery = (client: HeadroomClient, id: string) => ({
+  queryKey: ["nodes", id, "qualification"],
+  queryFn: () => client.nodeQualification(id),
+});
+
+/** Measurements, or differences, that a panel lists. */
 const SHOWN_MAX = 12;
+const RUNS_MAX = 8;
