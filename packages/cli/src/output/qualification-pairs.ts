@@ -19,9 +19,9 @@ export function qualificationPairs(
       "last suite",
       `${result.suite} ${result.isPassed ? "passed" : "did not pass"} at ${instant(result.atMs)} in ${Math.ceil(result.durationMs / 1_000)} s: ${printable(result.detail)}`,
     ]);
-  for (const run of history.slice(result === null ? 0 : 1, RUNS_SHOWN))
+  for (const run of history.slice(result === null || history[0]?.atMs !== result.atMs ? 0 : 1, RUNS_SHOWN))
     pairs.push([
-      "earlier suite",
+      "suite run",
       `${run.suite} ${run.isPassed ? "passed" : "did not pass"} at ${instant(run.atMs)}: ${printable(run.detail)}`,
     ]);
   for (const { fact, value, expected, peerCount, comparedCount } of differences.slice(0, DIFFERENCES_SHOWN))

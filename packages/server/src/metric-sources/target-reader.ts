@@ -12,6 +12,8 @@ const ACCEPT = "text/plain;version=0.0.4;q=0.9,application/openmetrics-text;vers
 
 /** Intervals of a query without a reading after which the values in between are read from the Prometheus. */
 const PAST_INTERVALS_MIN = 3;
+/** Readings that try to read a period. Until the last one no newer values are recorded, which would keep earlier ones out of the series. */
+const PAST_TRIES = 3;
 /** Maximum length in ms of such a period: series are kept for 30 days. */
 const PAST_MS_MAX = 30 * 86_400_000;
 /** Points of a series over such a period, and values of all series: about 8 MiB of text. */
@@ -41,6 +43,7 @@ export class TargetReader {
   /** A period before the last reading of which values of the query are missing; `null`: none. */
   #missing: Pick<QueryRange, "fromMs" | "untilMs"> | null = null;
   /** The newest period whose values could not be read. Later readings give other values, so it is stated on. */
+  #pastTries = 0;
   #pastProblem: { readonly untilMs: number; readonly text: string } | null = null;
 
   /** `knownUntilMs`: time up to which an earlier process has recorded values; `null`: there was none. */
@@ -131,9 +134,14 @@ export class TargetReader {
 
   /**
    * Values of the period in which the query was not read before its last reading: the Prometheus has kept them. Empty: there was no such
-   * period. Never rejects: a failure is the problem of the target.
+   * period. `null`: the query failed, and the next reading tries the whole period again, up to its own begin. Never rejects: the last failure is
+   * the problem of the target.
    */
-  async readPast(addresses: AddressReader, known: KnownSubjects, clock: () => number): Promise<Outcome["samples"]> {
+  async readPast(
+    addresses: AddressReader,
+    known: KnownSubjects,
+    clock: () => number,
+  ): Promise<Outcome["samples"] | null> {
     const { query, url } = this.target;
     const [missing, { token, declaration }] = [this.#missing, this.#source];
     if (query === null || missing === null) return [];
@@ -147,9 +155,17 @@ export class TargetReader {
     try {
       const address = rangeUrl(url, query.query, { ...missing, stepS });
       const text = await addresses.read({ url: address, token, timeoutMs, accept: "application/json" });
-      return rangeSamples(text, query, { known, range: missing });
+      const samples = rangeSamples(text, query, { known, range: missing });
+      this.#pastTries = 0;
+      return samples;
     } catch (error) {
-      // The period is not read again: a Prometheus that fails each time would delay each reading. An absence that begins now is read.
+      this.#pastTries++;
+      if (this.#pastTries < PAST_TRIES) {
+        this.#knownUntilMs = missing.fromMs;
+        return null;
+      }
+      // No further try: a Prometheus that fails each time would delay each reading. An absence that begins now is read.
+      this.#pastTries = 0;
       this.#knownUntilMs = clock();
       const period = `${new Date(missing.fromMs).toISOString()} to ${new Date(missing.untilMs).toISOString()}`;
       const reason = error instanceof Error ? error.message : String(error);

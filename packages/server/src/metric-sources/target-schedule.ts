@@ -187,6 +187,7 @@ export class TargetSchedule {
       this.#followed.addAnswer(reader, this.#options.nowMs());
       // Before the newest values are recorded: earlier ones than the newest of a series are not taken.
       const past = await reader.readPast(this.#addresses, this.#known, this.#options.nowMs);
+      if (past === null) return;
       if (past.length > 0) await this.#options.recordPast(past);
       if (samples.length === 0) return;
       const { node, endpoint } = reader.target;

@@ -107,9 +107,11 @@ export class SeriesRows {
     return Number(remove.run(beforeMs, max).changes);
   }
 
-  /** Time in ms of the newest sample of all rows; `null`: there is no row. */
-  newestMs(database: DatabaseSync): number | null {
-    const newest = database.prepare("SELECT max(newest_ms) AS ms FROM series").get()?.["ms"];
+  /** Time in ms of the newest sample of the rows whose newest one is not after `untilMs`; `null`: there is no such row. */
+  newestMs(database: DatabaseSync, untilMs: number): number | null {
+    const newest = database.prepare("SELECT max(newest_ms) AS ms FROM series WHERE newest_ms <= ?").get(untilMs)?.[
+      "ms"
+    ];
     return typeof newest === "number" ? newest : null;
   }
 

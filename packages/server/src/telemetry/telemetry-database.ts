@@ -105,11 +105,11 @@ export class TelemetryDatabase {
 
   /**
    * Time in ms up to which series of earlier processes can be complete; `null`: there are none. Samples that a process gathered are lost when
-   * it dies. A sample with a time after `nowMs` says nothing about the time until then.
+   * it dies. A row with a time after `nowMs` says nothing: other rows tell until when the process lived.
    */
   completeUntilMs(nowMs: number): number | null {
-    const newestMs = this.#orNew(() => this.#subjects.newestMs(this.#database));
-    return newestMs === null ? null : Math.min(newestMs, nowMs) - GATHERED_MS;
+    const newestMs = this.#orNew(() => this.#subjects.newestMs(this.#database, nowMs));
+    return newestMs === null ? null : newestMs - GATHERED_MS;
   }
 
   readings(request: ReadingsRequest): readonly AcceleratorHistory[] {

@@ -67,7 +67,8 @@ describe("the telemetry store", () => {
     expect(database.completeUntilMs(1_000_000)).toBe(600_000);
     database.addSubjects([{ subject: "node:n2", atMs: 4e15, values: { load: 1 } }]);
     database.flush(900_000, true);
-    expect(database.completeUntilMs(1_000_000)).toBe(700_000);
+    // A clock that was wrong once says nothing about the time until now.
+    expect(database.completeUntilMs(1_000_000)).toBe(600_000);
     database.close();
   });
 

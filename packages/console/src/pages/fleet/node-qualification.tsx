@@ -1,5 +1,5 @@
 /** Qualification of a node: its phase, the newest result of its suite, and how to begin it again. */
-import type { HeadroomClient, Node } from "@headroom/protocol";
+import type { HeadroomClient, Node, QualificationReport } from "@headroom/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
@@ -49,6 +49,23 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
       {qualification?.detail === undefined ? null : (
         <p className="break-words text-ink-2">Last run: {qualification.detail}</p>
       )}
+      <Runs result={result} history={history} />
+      {isOpen || rule === undefined ? null : (
+        <div className="pt-2">
+          <Button look="quiet" disabled={again.isPending} onClick={() => again.mutate()}>
+            Qualify again
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The newest result with its measurements, and the runs before it. */
+function Runs({ result, history }: Pick<QualificationReport, "result" | "history">): ReactElement {
+  const earlier = history.slice(result === null || history[0]?.atMs !== result.atMs ? 0 : 1, RUNS_MAX);
+  return (
+    <>
       {result === null ? null : (
         <p className="break-words text-ink-2">
           {result.isPassed ? "Passed" : "Did not pass"} {result.suite} at <Moment atMs={result.atMs} />: {result.detail}
@@ -63,11 +80,11 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
           ))}
         </ul>
       )}
-      {history.length < 2 ? null : (
+      {earlier.length === 0 ? null : (
         <>
           <h4 className="pt-2 font-semibold">Earlier runs</h4>
           <ul className="break-words text-ink-2">
-            {history.slice(1, RUNS_MAX).map(({ atMs, suite, isPassed, detail }) => (
+            {earlier.map(({ atMs, suite, isPassed, detail }) => (
               <li key={atMs}>
                 <Moment atMs={atMs} />, {suite}: {isPassed ? "passed" : "did not pass"}, {detail}
               </li>
@@ -75,14 +92,7 @@ export function NodeQualificationPanel({ node }: { readonly node: Node }): React
           </ul>
         </>
       )}
-      {isOpen || rule === undefined ? null : (
-        <div className="pt-2">
-          <Button look="quiet" disabled={again.isPending} onClick={() => again.mutate()}>
-            Qualify again
-          </Button>
-        </div>
-      )}
-    </section>
+    </>
   );
 }
 
