@@ -3,6 +3,8 @@
  * one cause. Deterministic: the same events give the same incidents, whenever they are read. It reads no clock.
  */
 import type { Event, NodeFault, NodeId } from "@headroom/model";
+import { failingCohorts } from "./cohorts.ts";
+import type { FailingCohort } from "./cohorts.ts";
 import { domainKey } from "./domains.ts";
 import { isOneNode } from "./failure.ts";
 import type { Failure, IncidentRecord } from "./failure.ts";
@@ -132,6 +134,13 @@ export class IncidentFold {
     const found = this.scores.above(least, nowMs, shared);
     if (found.length === 0) return { own: [], shared: new Map() };
     return compareScores(found, { least, scoreOf: this.scores.now(nowMs, shared), nodes: this.#topology.nodes });
+  }
+
+  /** Cohorts of nodes that fail more often than the others, the least probable first. `explained`: nodes whose failures have a known cause. */
+  failingCohorts(nowMs: number, explained: ReadonlySet<NodeId>): readonly FailingCohort[] {
+    const scores = new Map(this.scores.now(nowMs, this.#sharedNodes()));
+    for (const node of explained) scores.delete(node);
+    return failingCohorts(scores, this.#topology.nodes);
   }
 
   /** The incident with a failure of this id; `null`: there is none. */

@@ -1,6 +1,7 @@
 /** Nodes to quarantine: those with critical faults, and those that were lost again and again, each time alone. */
 import type { Node, NodeId } from "@headroom/model";
 import type { Failure } from "../incidents/failure.ts";
+import type { FailingCohort } from "../incidents/cohorts.ts";
 import { domainOfKey } from "../incidents/domains.ts";
 import type { FaultScore } from "../incidents/fault-scores.ts";
 import type { IncidentFacts, IncidentFold } from "../incidents/incident-fold.ts";
@@ -17,6 +18,7 @@ type NodeInService = Pick<Node, "draining" | "removal" | "health" | "accelerator
 /** Score of a lemon: five warnings, or three critical faults or losses, within about a day; more over a longer time. */
 const LEMON_SCORE_MIN = 4.5;
 const LEMON_FINDINGS_MAX = 20;
+const COHORT_FINDINGS_MAX = 5;
 
 interface LemonContext {
   readonly nowMs: number;
@@ -28,14 +30,17 @@ interface LemonContext {
  * domain have such a score, the finding is about the domain.
  */
 export function lemonFindings(
-  fold: Pick<IncidentFold, "repeatedFailures">,
+  fold: Pick<IncidentFold, "repeatedFailures" | "failingCohorts">,
   nodes: ReadonlyMap<NodeId, NodeInService>,
   { nowMs, others }: LemonContext,
 ): readonly Finding[] {
   const known = new Set(others.flatMap(({ change }) => (change.kind === "drain" ? [change.nodeId] : [])));
   const { own, shared } = fold.repeatedFailures(LEMON_SCORE_MIN, nowMs);
   const lemons = own.filter(({ node }) => isInService(nodes.get(node)) && !known.has(node)).map(lemonFinding);
-  return [...[...shared].map(sharedFinding), ...lemons].slice(0, LEMON_FINDINGS_MAX);
+  const explained = new Set([...shared.values()].flatMap((scores) => scores.map(({ node }) => node)));
+  const cohorts = fold.failingCohorts(nowMs, explained);
+  const domains = [...[...shared].map(sharedFinding), ...cohorts.slice(0, COHORT_FINDINGS_MAX).map(cohortFinding)];
+  return [...domains, ...lemons].slice(0, LEMON_FINDINGS_MAX);
 }
 
 const lemonFinding = ({ node, score, events, codes, sinceMs }: FaultScore): Finding => ({
@@ -51,6 +56,26 @@ const lemonFinding = ({ node, score, events, codes, sinceMs }: FaultScore): Find
   reason: shortReason(`${node} fails again and again: ${codes.join(", ")}`),
   ground: [ground("events", events), ground("score", score), ground("score of a lemon", LEMON_SCORE_MIN)],
 });
+
+function cohortFinding({ domain, failed, size, otherFailed, otherSize }: FailingCohort): Finding {
+  const { level, path } = domainOfKey(domain);
+  const name = `${level} ${path.at(-1) ?? ""}`;
+  return {
+    id: `lemon:${domain}`,
+    kind: "lemon",
+    sinceMs: 0,
+    change: {
+      kind: "advice",
+      about: shortReason(name),
+      text: shortReason(`compare the nodes of ${name} with the others: headroom nodes show, headroom drift`),
+    },
+    team: null,
+    reason: shortReason(
+      `${failed} of ${size} nodes of ${name} have failed lately, and ${otherFailed} of ${otherSize} others`,
+    ),
+    ground: [ground("nodes that failed", failed), ground("nodes of the cohort", size), ground("others", otherFailed)],
+  };
+}
 
 function sharedFinding([key, scores]: readonly [string, readonly FaultScore[]]): Finding {
   const { level, path } = domainOfKey(key);
