@@ -209,7 +209,7 @@ it("sends other requests through the handler of the SDK", async () => {
 });
 
 it("ends an answer without end that the SDK would read into memory, and no ranged read", async () => {
-  await serve(() => {});
+  await serve((socket) => socket.write("HTTP/1.1 500 Error\r\nTransfer-Encoding: chunked\r\n\r\n"));
   let sent = 0;
   let ended = 0;
   const endless = (): Readable =>
@@ -223,8 +223,9 @@ it("ends an answer without end that the SDK would read into memory, and no range
         callback(null);
       },
     });
+  let statusCode = 200;
   const fake = {
-    handle: () => Promise.resolve({ response: { statusCode: 200, headers: {}, body: endless() } }),
+    handle: () => Promise.resolve({ response: { statusCode, headers: {}, body: endless() } }),
   };
   const handler = new RangeHandler(fake, { connectTimeoutMs: 2_000, silenceMs: 2_000 }, reader);
   const list = { ...requestOf(0, 1), headers: {}, query: { "list-type": "2" } } as unknown as Request;
@@ -234,8 +235,16 @@ it("ends an answer without end that the SDK would read into memory, and no range
   expect(ended).toBe(1);
   // Its reader bounds it by the range.
   const odd = { ...requestOf(0, 1), query: { versionId: "a b" } } as unknown as Request;
-  const body = (await handler.handle(odd)).response.body as Readable;
-  let bytes = 0;
-  for await (const data of body) if ((bytes += (data as Buffer).length) > 10_000_000) break;
-  expect(bytes).toBeGreaterThan(10_000_000);
+  const readSome = async (asked: Request): Promise<number> => {
+    const body = (await handler.handle(asked)).response.body as Readable;
+    let bytes = 0;
+    for await (const data of body) if ((bytes += (data as Buffer).length) > 10_000_000) break;
+    return bytes;
+  };
+  expect(await readSome(odd)).toBeGreaterThan(10_000_000);
+  // The SDK reads the text of an error, also that of a ranged read.
+  statusCode = 500;
+  for (const asked of [odd, requestOf(0, 1)])
+    await expect(readSome(asked)).rejects.toThrow("an answer of more than 8388608 bytes");
+  expect(ended).toBe(4);
 });

@@ -18,6 +18,8 @@ type Handled = Awaited<ReturnType<Handler["handle"]>>;
 
 /** Answers that the SDK reads as a whole: 1,000 keys of 1,024 bytes, each written as six at most. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+/** The SDK reads the bodies of these answers as texts of errors. */
+const ERROR_STATUS_MIN = 300;
 const PLAIN_QUERY = /^[\w.-]*$/;
 
 export interface RangeTimeouts {
@@ -72,12 +74,18 @@ export class RangeHandler {
   readonly handle = async (request: HttpRequest, options?: HandlerOptions): Promise<Handled> => {
     if (!isRanged(request)) return bounded(await this.#usual.handle(request, options));
     const text = requestText(request);
-    if (text === null) return this.#usual.handle(request, options);
+    if (text === null) return this.#throughSdk(request, options);
     const target = targetOf(request, this.#timeouts);
     const { head, body } = await this.#reader.ask(target, text, options?.abortSignal as AbortSignal | undefined);
-    if (head === null) return this.#usual.handle(request, options);
+    if (head === null) return this.#throughSdk(request, options);
     return { response: responseOf(head, body instanceof RangeBytes ? new RangeBody(body) : Readable.from([body])) };
   };
+
+  /** A ranged read through the handler of the SDK. Its reader bounds the bytes of the range; the SDK reads those of an error. */
+  async #throughSdk(request: HttpRequest, options?: HandlerOptions): Promise<Handled> {
+    const handled = await this.#usual.handle(request, options);
+    return handled.response.statusCode >= ERROR_STATUS_MIN ? bounded(handled) : handled;
+  }
 }
 
 const isRanged = ({ headers }: HttpRequest): boolean =>
