@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { attemptId, workloadId } from "@headroom/model";
@@ -115,4 +115,39 @@ it("copies a checkpoint that is reported in the turn in which a later process st
   report(3, write(3, "a"));
   await vi.waitFor(() => expect(reports.at(-1)).toMatchObject({ step: 3 }), WAIT);
   expect(reports.at(-1)?.checkpoint.problem).toBeUndefined();
+});
+
+/** Makes the link that frameworks keep beside the steps, as Lightning and NeMo do. */
+function linkLast(to: string): string {
+  const last = path.join(checkpointDir(), "last");
+  rmSync(last, { force: true });
+  symlinkSync(to, last);
+  return last;
+}
+
+it("copies a checkpoint that is reported by a link, and resumes from it", async () => {
+  write(2, "a");
+  const last = linkLast("step-2");
+  report(2, last);
+  await vi.waitFor(() => expect(reports).toHaveLength(1), WAIT);
+  expect(reports[0]?.checkpoint).toMatchObject({ path: last, stored: { store: "lake" } });
+  expect(await restored(2, last)).toEqual({ step: 2, path: last });
+});
+
+it.each([
+  ["another step", () => write(3, "a")],
+  [
+    "files outside the directories of the attempt",
+    () => {
+      mkdirSync(folder.at("elsewhere"), { recursive: true });
+      return folder.at("elsewhere");
+    },
+  ],
+])("resumes from the store if a link leads to %s since it was reported", async (_place, other) => {
+  write(2, "a");
+  const last = linkLast("step-2");
+  report(2, last);
+  await vi.waitFor(() => expect(reports).toHaveLength(1), WAIT);
+  linkLast(other());
+  expect(await restored(2, last)).toMatchObject({ step: 1 });
 });

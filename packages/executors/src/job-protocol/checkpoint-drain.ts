@@ -92,8 +92,8 @@ export class CheckpointDrain {
     for (const { attemptId } of this.#notes.all().filter(isReport)) await this.#looking.get(attemptId);
     const reports = this.#notes.all().filter(isReport);
     if (reports.length === 0) return false;
-    const now = await this.#stampOf(checkpoint.path);
-    return reports.some(({ stamp }) => stamp === now);
+    for (const report of reports) if ((await this.#stampOf(report)) === report.stamp) return true;
+    return false;
   }
 
   forget(attemptId: AttemptId): void {
@@ -124,15 +124,26 @@ export class CheckpointDrain {
         this.#looking.delete(attemptId);
         return;
       }
-      const stamp = await this.#stampOf(next.path);
+      const stamp = await this.#stampOf(next);
       const note = this.#notes.saved(next);
       if (note !== null && !this.#closing.signal.aborted) this.#notes.save({ ...note, stamp });
     }
   }
 
-  /** `null`: the content cannot be read. */
-  #stampOf(at: string): Promise<string | null> {
-    return contentStamp(at, this.#closing.signal).catch(() => null);
+  /** `null`: the content cannot be read. A link that leads to another step since has files with other inodes. */
+  async #stampOf(note: Pick<DrainNote, "path" | "places">): Promise<string | null> {
+    try {
+      const real = await this.#realOf(note);
+      return real === null ? null : await contentStamp(real, this.#closing.signal);
+    } catch {
+      return null;
+    }
+  }
+
+  /** Frameworks report links such as `last`. `null`: it leads out of the directories of the attempt. */
+  #realOf({ path: at, places }: Pick<DrainNote, "path" | "places">): Promise<string | null> {
+    // Notes of earlier builds have no home.
+    return readableIn(at, { ...places, ...this.#setup.homes });
   }
 
   #run(attemptId: AttemptId): void {
@@ -180,15 +191,14 @@ export class CheckpointDrain {
   async #copy(note: DrainNote, onBegun: (note: DrainNote) => void): Promise<ReportedArtifact> {
     const { path: at, places, to, step, attemptId, workloadId, metrics } = note;
     const { signal } = this.#closing;
-    // Notes of earlier builds have no home.
-    const real = await readableIn(at, { ...places, ...this.#setup.homes });
+    const real = await this.#realOf(note);
     if (real === null)
       throw new OperationalError(
         "unreadableContent",
         `${at} is outside the working directory and the checkpoint directory.`,
       );
     const { digest, bytes } = await contentDigest(real, signal);
-    if (note.stamp === null || (await this.#stampOf(real)) !== note.stamp) throw changed(at);
+    if (note.stamp === null || (await this.#stampOf(note)) !== note.stamp) throw changed(at);
     const content = `${digest.slice("sha256:".length)}.${step}.${attemptId}.${this.#notes.owner}`;
     const within = uploadedKey({ kind: "checkpoint", team: to.team, name: to.name }, content);
     if (note.within !== undefined && note.within !== within) await this.#remove(note);
