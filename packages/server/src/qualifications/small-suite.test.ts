@@ -128,5 +128,14 @@ it("the suite states the network to each peer, and says why it was not measured 
     "network-throughput/n2 pass",
   ]);
   // A peer on another machine is reached by a command; one that fails is named.
-  expect(resultsOf("n2", "false")[0]?.detail).toBe("not measured: n2: the program on n2 ended with 1");
+  const without = resultsOf("n2", "false");
+  expect(without[0]?.detail).toBe("not measured: n2: the program on n2 ended with 1");
+  expect(without[2]).toMatchObject({ test: "network-throughput/n2", verdict: "skip", detail: without[0]?.detail });
+  const words = ["sh", "-c", `[ "$0" = localhost ] && shift && exec '${process.execPath}' "$@"; exit 7`];
+  expect(resultsOf("n2,localhost", ...words).map(({ test, verdict }) => `${test} ${verdict ?? ""}`)).toEqual([
+    "network-throughput ",
+    "network-latency ",
+    "network-throughput/n2 skip",
+    "network-throughput/localhost pass",
+  ]);
 });
