@@ -77,7 +77,7 @@ describe("recent means of readings", () => {
       means.add([{ subject: "accelerator:n1#0", atMs: index * EVERY_MS, values }]);
     const now = (index: number) => [...means.fresh(index * EVERY_MS)][0]?.values;
     for (let index = 0; index < 40; index++)
-      add(index, index % 2 === 0 ? { busyMilli: 1_000, temperatureC: 70 } : { busyMilli: 0, temperatureC: 30 });
+      add(index, index % 4 < 2 ? { busyMilli: 1_000, temperatureC: 70 } : { busyMilli: 0, temperatureC: 30 });
     expect(now(40)?.get("temperatureC")).toBe(70);
     expect(now(40)?.get("busyMilli")).toBeCloseTo(500, -2);
     // Idle for more than an hour: the value is of the past.
@@ -88,5 +88,20 @@ describe("recent means of readings", () => {
     for (let index = 0; index < 10; index++)
       plain.add([{ subject: "accelerator:n2#0", atMs: index * EVERY_MS, values: { temperatureC: 50 } }]);
     expect([...plain.fresh(10 * EVERY_MS)][0]?.values.get("temperatureC")).toBe(50);
+  });
+
+  it.each([30, 60, 180])("of work that resumes after %i minutes are not those of its first sample", (pauseMinutes) => {
+    const means = new RecentMeans();
+    let atMs = 0;
+    const clockAfter = (samples: number, busyMilli: number, smClockMhz: number): number | undefined => {
+      for (let index = 0; index < samples; index++)
+        means.add([{ subject: "accelerator:n1#0", atMs: (atMs += EVERY_MS), values: { busyMilli, smClockMhz } }]);
+      return [...means.fresh(atMs)][0]?.values.get("smClockMhz");
+    };
+    expect(clockAfter(240, 1_000, 1_900)).toBeCloseTo(1_900, 6);
+    clockAfter(4 * pauseMinutes, 0, 300);
+    // The use of the accelerator is a mean of the time since the last sample, and its clock is that of this moment.
+    expect(clockAfter(1, 1_000, 700) ?? 1_900).toBeCloseTo(1_900, 6);
+    expect(clockAfter(1, 1_000, 1_780)).toBeCloseTo(1_900 - 120 / 240, 0);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Means of the last hour or so of each value of nodes and accelerators, kept in memory for comparisons with peers: the plain mean during the
  * first hour, then a mean with weights that fall by e in an hour. Counters are kept as their growth in an hour. Values that depend on load, such
- * as temperatures, are averaged over the samples in which the accelerator works. After a start the means begin again.
+ * as temperatures, are averaged over the samples in which the accelerator works, without the first after each pause. After a start the means begin again.
  */
 import { BUSY_MILLI_MIN, isCounter, isOfEvents, isUnderLoad } from "@headroom/health";
 import type { SubjectSample } from "@headroom/views";
@@ -22,7 +22,8 @@ interface Mean {
   mean: number;
   last: number;
   samples: number;
-  readonly firstMs: number;
+  /** Time that the mean covers, without pauses. */
+  coveredMs: number;
   atMs: number;
 }
 
@@ -30,6 +31,9 @@ interface Means {
   readonly values: Map<string, Mean>;
   samples: number;
   newestMs: number;
+  isBusy: boolean;
+  /** The first sample after the last pause, in which values under load may still be rising. */
+  resumedMs: number;
 }
 
 export class RecentMeans {
@@ -41,14 +45,20 @@ export class RecentMeans {
       let own = this.#subjects.get(subject);
       if (own === undefined) {
         if (this.#subjects.size >= SUBJECTS_MAX) continue;
-        this.#subjects.set(subject, (own = { values: new Map(), samples: 0, newestMs: 0 }));
+        own = { values: new Map(), samples: 0, newestMs: 0, isBusy: true, resumedMs: Number.NEGATIVE_INFINITY };
+        this.#subjects.set(subject, own);
       }
       own.samples++;
       own.newestMs = Math.max(own.newestMs, atMs);
-      const busyMilli = values["busyMilli"] ?? own.values.get("busyMilli")?.last ?? BUSY_MILLI_MIN;
+      const busyMilli = values["busyMilli"];
+      if (busyMilli !== undefined) {
+        const isBusy = busyMilli >= BUSY_MILLI_MIN;
+        if (isBusy && !own.isBusy) own.resumedMs = atMs;
+        own.isBusy = isBusy;
+      }
+      const isWorking = own.isBusy && atMs > own.resumedMs;
       for (const name in values)
-        if (busyMilli >= BUSY_MILLI_MIN || !isUnderLoad(name))
-          this.#addValue(own, name, { value: values[name] ?? Number.NaN, atMs });
+        if (isWorking || !isUnderLoad(name)) this.#addValue(own, name, { value: values[name] ?? Number.NaN, atMs });
     }
   }
 
@@ -68,22 +78,28 @@ export class RecentMeans {
       if (nowMs - newestMs > 2 * SPAN_MS) this.#subjects.delete(subject);
   }
 
-  #addValue({ values }: Means, name: string, { value, atMs }: { readonly value: number; readonly atMs: number }): void {
+  #addValue(
+    { values, resumedMs }: Means,
+    name: string,
+    { value, atMs }: { readonly value: number; readonly atMs: number },
+  ): void {
     if (!Number.isFinite(value)) return;
     const known = values.get(name);
     const ofEvents = isOfEvents(name);
     if (known === undefined) {
       if (values.size < NAMES_MAX)
-        values.set(name, { mean: ofEvents ? 0 : value, last: value, samples: 1, firstMs: atMs, atMs });
+        values.set(name, { mean: ofEvents ? 0 : value, last: value, samples: 1, coveredMs: 0, atMs });
       return;
     }
-    const passedMs = atMs - known.atMs;
+    // The first value after a pause stands for no more time than the others, or it would decide the mean.
+    const passedMs = atMs - (isUnderLoad(name) ? Math.max(known.atMs, resumedMs) : known.atMs);
     if (passedMs <= 0) return;
+    known.coveredMs += passedMs;
     // A counter that fell began again.
     const figure = isCounter(name) ? (Math.max(0, value - known.last) * SPAN_MS) / passedMs : value;
     const lasting = 1 - Math.exp(-passedMs / SPAN_MS);
     // One event in the first minutes is one in an hour, not thirty: what counts events had none before its first sample.
-    const weight = ofEvents ? lasting : Math.max(lasting, passedMs / (atMs - known.firstMs + passedMs));
+    const weight = ofEvents ? lasting : Math.max(lasting, passedMs / (known.coveredMs + passedMs));
     known.mean += weight * (figure - known.mean);
     known.last = value;
     known.samples++;
