@@ -202,6 +202,26 @@ describe("scores of nodes that fail again and again", () => {
     expect(findingsOf(fleet.fold, 16 * HOUR_MS)).toEqual(["repeatedLoss:n20", "lemon:n20"]);
   });
 
+  it("count the losses of a node in a leaf whose faults nobody resolved", () => {
+    const fleet = new PlantedFleet(64);
+    for (const [at, name] of leaf.entries())
+      fleet.apply({
+        kind: "faultsReported",
+        version: 1,
+        atMs: at,
+        nodeId: nodeId(name),
+        faults: [{ ...warning("ib-linkdowned"), severity: "critical" }],
+        actor: "collector",
+      });
+    fleet.apply({ kind: "nodeResumed", version: 1, atMs: 1_000, nodeId: nodeId("n20"), actor: "ops" });
+    for (let loss = 0; loss < 3; loss++) {
+      const atMs = 20 * DAY_MS + loss * HOUR_MS;
+      fleet.apply(lostAt(nodeId("n20"), atMs).event);
+      fleet.apply({ kind: "nodeReturned", version: 1, atMs: atMs + 1_000, nodeId: nodeId("n20") });
+    }
+    expect(findingsOf(fleet.fold, 20 * DAY_MS + 4 * HOUR_MS)).toContain("repeatedLoss:n20");
+  });
+
   it("count no loss of a node while its leaf is down, also after the leaf is back", () => {
     const fleet = new PlantedFleet(64);
     const others = leaf.filter((name) => name !== "n20");

@@ -43,13 +43,16 @@ interface Outage {
 const isDuring = (atMs: number, outage: Outage | undefined): boolean =>
   outage !== undefined && atMs >= outage.beginMs && atMs <= outage.endMs + CONTINUES_MS;
 
-/** A domain works again when more than half of its nodes are back: others may stay away for a repair of their own. */
+/** A domain works again when half of its nodes are back: others may stay away for a repair of their own. */
 function outageOf(failures: readonly Failure[]): Outage {
   const begins = Float64Array.from(failures, ({ atMs }) => atMs).sort();
-  const returns = Float64Array.from(failures, ({ backAtMs }) => backAtMs ?? Infinity).sort();
-  const worksMs = returns[Math.floor(returns.length / 2)] ?? Infinity;
+  const ends = Float64Array.from(failures, endOf).sort();
+  const worksMs = ends[Math.floor((ends.length - 1) / 2)] ?? Infinity;
   return { beginMs: begins[0] ?? 0, endMs: Math.max(begins.at(-1) ?? 0, worksMs) };
 }
+
+/** Faults of a node that answers stay open until people resolve them: their last report counts. */
+const endOf = ({ backAtMs, isLost, lastAtMs }: Failure): number => backAtMs ?? (isLost ? Infinity : lastAtMs);
 
 export interface ComparedScores {
   /** Nodes that fail more than the others of each of their domains, by at least the score of the question. */

@@ -159,19 +159,22 @@ export class RemedyService {
     const { nowMs, incidents } = this.#parts;
     const atMs = nowMs();
     const facts = incidents.fold.incidents();
+    const ofNodes = nodeFindings(facts, engine.state.nodes, atMs);
     if (this.#isSlowLookDue()) {
       this.#slowLookAtMs = atMs;
-      this.#slow = [...slowFindings(engine, facts, atMs), ...checkpointFindings(engine.state)];
+      this.#slow = [
+        ...lemonFindings(incidents.fold, engine.state.nodes, { nowMs: atMs, others: ofNodes }),
+        ...slowFindings(engine, facts, atMs),
+        ...checkpointFindings(engine.state),
+      ];
     }
     if (this.#isMeasured) {
       this.#isMeasured = false;
       this.#oversized = requestFindings(engine.state, this.#requests.runs);
     }
     const stalled = this.#stalls.look(attempts, atMs);
-    const ofNodes = nodeFindings(facts, engine.state.nodes, atMs);
     this.#findings = [
       ...ofNodes,
-      ...lemonFindings(incidents.fold, engine.state.nodes, { nowMs: atMs, others: ofNodes }),
       ...stalled,
       ...stragglerFindings(comparedGangs(engine.state, attempts, (id) => this.#parts.telemetry.newest.get(id))),
       ...this.#peers.findings(),
