@@ -113,7 +113,7 @@ async function main() {
         body,
         firstWaitMs,
       });
-      const made = { line, ...record, [kind.field]: answer, ...(requestId === null ? {} : { requestId }) };
+      const made = { ...record, line, [kind.field]: answer, ...(requestId === null ? {} : { requestId }) };
       writeSync(file, `${JSON.stringify(made)}\n`);
     } catch (error) {
       failed++;
@@ -125,7 +125,7 @@ async function main() {
     console.error(`${failed} of ${count} records have no answer, at most ${failedMax} may`);
     return 1;
   }
-  // In the order of the records, so that equal answers have the same digest.
+  // In the order of the records.
   const lines = [...answered(partial)].sort(([a], [b]) => a - b).map(([, line]) => `${line}\n`);
   const sorted = openSync(partial, "w");
   for (const line of lines) writeSync(sorted, line);

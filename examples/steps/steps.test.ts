@@ -96,6 +96,20 @@ it("validate finds faults by line, and the drift of a column", async () => {
   expect(odd).toMatchObject({ code: 2, errors: expect.stringContaining("column id: maximum is not known") as never });
 });
 
+it("validate counts the values of a sorted column of texts", async () => {
+  const sorted = (languages: Readonly<Record<string, number>>): string =>
+    ["language", ...Object.entries(languages).flatMap(([language, rows]) => Array<string>(rows).fill(language))].join(
+      "\n",
+    );
+  writeFileSync(at("languages.json"), '{"columns":{"language":{"type":"string"}}}');
+  writeFileSync(at("before.csv"), sorted({ de: 1_600, en: 1_200, fr: 1_200 }));
+  writeFileSync(at("now.csv"), sorted({ de: 1_600, en: 2_400 }));
+  const args = ["--data", "now.csv", "--schema", "languages.json", "--reference", "before.csv"];
+  const { code, metrics } = await step("validate.mjs", args);
+  expect(code).toBe(1);
+  expect(metrics["drift"]).toBeGreaterThan(1);
+});
+
 it("quantise writes a model of a quarter of the size with nearly the same loss, also when it is tried again", async () => {
   writeFileSync(at("full.gguf"), tinyModel());
   writeFileSync(at("text"), "Nodes join a pool, and work is placed on them.");
@@ -147,6 +161,14 @@ it("infer tries busy requests again, continues after a cut, and gives what evalu
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
       { line: 2, output: "Blue it is.", requestId: expect.stringMatching(/^r\d/) as never },
       { line: 3, output: "Red it is." },
+    ]);
+    writeFileSync(at("lines.jsonl"), '{"input":"One","line":"a"}\n{"input":"Two","line":"a"}\n');
+    const named = ["--data", "lines.jsonl", "--model", "m", "--to", "named.jsonl", "--first-wait-ms", "1"];
+    expect(await step("infer.mjs", named, env)).toMatchObject({ code: 0, metrics: { records: 2, failed: 0 } });
+    const answers = readFileSync(at("named.jsonl"), "utf8").trim().split("\n");
+    expect(answers.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { line: 1, output: "One it is." },
+      { line: 2, output: "Two it is." },
     ]);
     const score = await step("evaluate.mjs", ["--data", "out.jsonl"]);
     expect(score).toMatchObject({ code: 0, metrics: { records: 2, exact: 0.5, contains: 1, f1: 0.75 } });

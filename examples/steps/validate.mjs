@@ -87,7 +87,9 @@ function sharesOf(values, binOf) {
 export function driftOf(reference, present, column) {
   if (reference.length === 0 || present.length === 0) return reference.length === present.length ? 0 : Infinity;
   const bounds = isNumeric(column) ? boundsOf(reference) : [];
-  const known = new Set(isNumeric(column) ? [] : reference.slice(0, SAMPLE_MAX).map(String).slice(0, CATEGORIES_MAX));
+  // Data sets are often sorted by such a column, so values are counted, not rows.
+  const values = isNumeric(column) ? [] : [...new Set(reference.map(String))];
+  const known = new Set(values.slice(0, CATEGORIES_MAX));
   const binOf = (value) =>
     isNumeric(column)
       ? bounds.filter((bound) => Number(value) >= bound).length
