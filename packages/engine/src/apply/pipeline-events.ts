@@ -53,8 +53,9 @@ export const pipelineEvents: Appliers<PipelineEvent> = {
     world.pipelines.stepStarted(workloadId, runId);
     waitForStepTimeout(world.timers, run, own);
   },
-  pipelineApprovalRequested({ state }, { runId, step, proposal, atMs }) {
+  pipelineApprovalRequested({ state, pipelines }, { runId, step, proposal, atMs }) {
     const run = runOf(state, runId);
+    if (proposal !== undefined) pipelines.stepAwaits(proposal, runId);
     const asked = proposal === undefined ? {} : { proposalId: proposal };
     stepsOf(run).set(step, { ...stepOf(run, step), phase: "awaitingApproval", startedAtMs: atMs, ...asked });
   },

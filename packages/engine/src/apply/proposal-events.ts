@@ -59,8 +59,10 @@ function proposalOf({ state: { proposals } }: WritableWorld, id: string): Propos
 function step(world: WritableWorld, proposal: Proposal, made: ProposalStep): void {
   const steps = [...proposal.steps, made].slice(-PROPOSAL_STEPS_KEPT);
   record(world, { ...proposal, phase: made.phase, steps });
+  const isOver = isProposalOver({ phase: made.phase });
   if (proposal.run !== undefined) world.pipelines.mark(proposal.run);
-  if (isProposalOver({ phase: made.phase })) forget(world, made.atMs);
+  world.pipelines.proposalChanged(proposal.id, isOver);
+  if (isOver) forget(world, made.atMs);
 }
 
 function record(world: WritableWorld, proposal: Proposal): void {

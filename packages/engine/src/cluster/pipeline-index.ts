@@ -14,6 +14,8 @@ export class PipelineIndex {
   readonly #runningCounts = new Map<string, number>();
   /** The runs of running steps, by workload. */
   readonly #runOf = new Map<WorkloadId, PipelineRunId>();
+  /** The runs of steps that await an open proposal, by its id. */
+  readonly #awaiting = new Map<string, Set<PipelineRunId>>();
 
   constructor({ pipelineRuns }: ReadonlyState) {
     for (const run of pipelineRuns.values()) {
@@ -22,8 +24,10 @@ export class PipelineIndex {
       this.due.add(run.id);
       if (run.phase === "waiting") this.runWaits(run);
       else this.#count(run.pipeline.name, 1);
-      for (const { phase, workloadId } of run.steps.values())
+      for (const { phase, workloadId, proposalId } of run.steps.values()) {
         if (phase === "running" && workloadId !== null) this.#runOf.set(workloadId, run.id);
+        if (phase === "awaitingApproval" && proposalId !== undefined) this.stepAwaits(proposalId, run.id);
+      }
     }
   }
 
@@ -87,6 +91,21 @@ export class PipelineIndex {
 
   stepStarted(workloadId: WorkloadId, runId: PipelineRunId): void {
     this.#runOf.set(workloadId, runId);
+  }
+
+  stepAwaits(proposalId: string, runId: PipelineRunId): void {
+    const runs = this.#awaiting.get(proposalId) ?? new Set();
+    this.#awaiting.set(proposalId, runs.add(runId));
+  }
+
+  /** Runs of which a step has awaited the proposal; some may have been cancelled since. */
+  runsAwaiting(proposalId: string): readonly PipelineRunId[] {
+    return [...(this.#awaiting.get(proposalId) ?? [])];
+  }
+
+  proposalChanged(proposalId: string, isOver: boolean): void {
+    for (const runId of this.#awaiting.get(proposalId) ?? []) this.due.add(runId);
+    if (isOver) this.#awaiting.delete(proposalId);
   }
 
   workloadEnded(workloadId: WorkloadId): void {

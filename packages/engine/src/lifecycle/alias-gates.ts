@@ -13,7 +13,7 @@ export interface AliasTarget {
 
 /**
  * The reason why the gate of the alias refuses the move, or `null`. `metrics`: of a version that is being registered. `by`: a
- * user, or a proposal, which an approver decides.
+ * user, or a proposal, which an approver decides. With any gate, a removal needs a proposal.
  */
 export function gateRefusal(
   state: GatedRegistry,
@@ -24,8 +24,10 @@ export function gateRefusal(
   const artifact = state.artifacts.get(artifactKey(name));
   const gate = artifact?.gates?.[alias];
   if (artifact === undefined || gate === undefined) return null;
+  // After a removal there would be no version to compare with.
+  if (number === null) return by === "user" ? gated(name, { alias, number }) : null;
   const current = artifact.aliases.find((each) => each.alias === alias)?.number ?? null;
-  if (gate.test !== undefined && number !== null) {
+  if (gate.test !== undefined) {
     const metricOf = (at: number): number | null => {
       const known = at === number ? metrics : undefined;
       return (known ?? state.artifactVersions.get(versionId(name, at))?.metrics)?.[gate.test?.metric ?? ""] ?? null;
@@ -33,10 +35,14 @@ export function gateRefusal(
     const failure = testFailure(gate.test, { number, current }, metricOf);
     if (failure !== null) return { code: "gateFailed", artifact: versionId(name, number), alias, ...failure };
   }
-  return gate.approval === true && by === "user"
-    ? { code: "aliasGated", artifact: `${artifactKey(name)}@${alias}`, number }
-    : null;
+  return gate.approval === true && by === "user" ? gated(name, { alias, number }) : null;
 }
+
+const gated = (name: ArtifactName, { alias, number }: AliasTarget): Rejection => ({
+  code: "aliasGated",
+  artifact: `${artifactKey(name)}@${alias}`,
+  number,
+});
 
 function testFailure(
   test: GateTest,

@@ -163,10 +163,11 @@ export function moveAlias(
   author: ChangeAuthor,
 ): Rejection | null {
   const { state } = batch.world;
-  const refusal = moveRefusal(state, name, target, by);
   const known = state.artifacts.get(artifactKey(name))?.aliases.find(({ alias }) => alias === target.alias);
-  if (refusal === null && (known?.number ?? null) !== target.number)
-    changeVersion(batch, name, { kind: "alias", ...target }, author);
+  const isThere = (known?.number ?? null) === target.number;
+  // A gate decides about moves, so it does not ask for the approval of none.
+  const refusal = isThere ? refusalOf(state, name, { kind: "alias", ...target }) : moveRefusal(state, name, target, by);
+  if (refusal === null && !isThere) changeVersion(batch, name, { kind: "alias", ...target }, author);
   return refusal;
 }
 

@@ -82,13 +82,19 @@ export function proposeMove(
   return creationRefusal(batch.world, draft, batch.nowMs) ?? recordProposal(batch, draft, run.id);
 }
 
-/** Withdraws the proposal of a step that is cancelled, if it is not decided. */
-export function withdrawMove(batch: Batch, id: string, actor: string): void {
-  const proposal = batch.world.state.proposals.get(id);
-  if (proposal === undefined || !isUndecided(proposal)) return;
+/** Withdraws the proposal of a step that is cancelled, if it is not decided and neither a user nor another run waits for it. */
+export function withdrawMove(batch: Batch, id: string, { id: runId, actor }: PipelineRun): void {
+  const { state, pipelines } = batch.world;
+  const proposal = state.proposals.get(id);
+  if (proposal === undefined || !isUndecided(proposal) || proposal.run === undefined) return;
+  if (pipelines.runsAwaiting(id).some((other) => other !== runId && awaits(state.pipelineRuns.get(other), id))) return;
   const fact = { kind: "proposalWithdrawn", version: 1, atMs: batch.nowMs, id, actor } as const;
   batch.emit({ ...fact, reason: "the run was cancelled" });
 }
+
+const awaits = (run: PipelineRun | undefined, proposalId: string): boolean =>
+  run !== undefined &&
+  [...run.steps.values()].some((own) => own.phase === "awaitingApproval" && own.proposalId === proposalId);
 
 function creationRefusal(world: World, { change, actor }: ProposalDraft, nowMs: number): Rejection | null {
   const open = [...world.state.proposals.values()].filter(isProposalOpen);

@@ -121,7 +121,7 @@ function perform(batch: Batch, run: PipelineRun, action: StepAction): boolean {
     case "settle": {
       const { key: step, phase, reason, artifacts, workloadId, cacheKey } = action;
       const proposal = run.steps.get(step)?.proposalId;
-      if (proposal !== undefined && phase === "cancelled") withdrawMove(batch, proposal, run.actor);
+      if (proposal !== undefined && phase === "cancelled") withdrawMove(batch, proposal, run);
       batch.emit({
         kind: "pipelineStepEnded",
         ...fact,
@@ -164,11 +164,11 @@ interface StepMove {
   readonly move: NonNullable<ReturnType<typeof moveOf>>;
 }
 
-/** The step waits for the decision. The rule of proposals can approve the move at once. */
+/** The step waits for the decision, also on the same move that is proposed already. The rule of proposals can approve it at once. */
 function propose(batch: Batch, run: PipelineRun, { step, reason, move: { name, target } }: StepMove): void {
   const fact = { atMs: batch.nowMs, runId: run.id, step } as const;
   const made = proposeMove(batch, { kind: "alias", artifact: artifactKey(name), ...target }, { run, reason });
-  if ("code" in made) {
+  if ("code" in made && made.code !== "proposalExists") {
     const refused = { kind: "refused", code: made.code } as const;
     return batch.emit({ kind: "pipelineStepEnded", version: 1, ...fact, phase: "failed", reason: refused });
   }
