@@ -59,8 +59,7 @@ function outputOf([file = "", ...words]: readonly string[]): string | null {
  * kind: `8 accelerators: NV18 x28; adapters: PIX x8, SYS x56`.
  */
 export function linksOf(matrix: string): string | null {
-  // The header is underlined by control sequences.
-  // oxlint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- the header is underlined by control sequences.
   const lines = matrix.replaceAll(/\u001B\[[0-9;]*m/g, "").split("\n");
   const columns = (lines.find((line) => /^\s+GPU0\b/.test(line)) ?? "")
     .trim()
