@@ -26,5 +26,5 @@ export { FINDING_KINDS, ground, shortReason, type Finding, type FindingKind } fr
 export { lemonFindings, nodeFindings } from "./remedies/node-findings.ts";
 export { spareFindings, type SparedPool } from "./remedies/spare-findings.ts";
 export { stragglerFindings, type ComparedGang } from "./remedies/straggler-findings.ts";
-export { PeerWatch } from "./remedies/peer-watch.ts";
+export { isHarmful, PeerWatch } from "./remedies/peer-watch.ts";
 export { StallWatch, type WatchedAttempt } from "./remedies/stall-watch.ts";

@@ -29,7 +29,7 @@ export class PeerWatch {
   #watched: ReadonlyMap<string, Watched> = new Map();
   #lookedAtMs = 0;
 
-  /** `deviations`: all of the present comparison. */
+  /** `deviations`: of the present comparison, at least all that are harmful. */
   look(deviations: readonly PeerDeviation[], nowMs: number): void {
     const before = Math.abs(nowMs - this.#lookedAtMs) > GAP_MS ? new Map<string, Watched>() : this.#watched;
     this.#lookedAtMs = nowMs;
@@ -50,7 +50,8 @@ export class PeerWatch {
   }
 }
 
-function isHarmful({ metric, deviations, peerCount, powerPart }: PeerDeviation): boolean {
+/** Whether it can become a finding. */
+export function isHarmful({ metric, deviations, peerCount, powerPart }: PeerDeviation): boolean {
   if (peerCount < PEERS_MIN || Math.abs(deviations) < DEVIATIONS_MIN + DEVIATIONS_OF_ONE / peerCount) return false;
   if (isOfEvents(metric)) return deviations > 0;
   if (powerPart !== null && powerPart > POWER_PART_MAX) return false;

@@ -137,8 +137,8 @@ export class RemedyService {
     const { driver, telemetry, nowMs } = this.#parts;
     this.#peersAtMs = nowMs();
     const sets = await driver.read(({ state }) => peerSets(state));
-    const { deviations } = await telemetry.comparePeers(sets);
-    this.#peers.look(deviations, this.#peersAtMs);
+    const { harmful } = await telemetry.comparePeers(sets);
+    this.#peers.look(harmful, this.#peersAtMs);
   }
 
   /** All attempts that can be watched, a portion in each turn of the event loop. */

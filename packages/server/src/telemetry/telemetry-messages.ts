@@ -1,11 +1,11 @@
 import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page, SubjectSeries } from "@headroom/protocol";
-import type { PeerDeviation } from "@headroom/health";
 import type { NodeReadings } from "@headroom/protocol";
 import type { OtlpBody } from "../metric-sources/otlp-body.ts";
 import type { RemoteWriteState, RemoteWriteTarget } from "../metric-sources/remote-writer.ts";
 import type { WriteOutcome } from "../metric-sources/written-readings.ts";
 import type { FollowedValue, TargetCounts, TargetPlan, TargetState } from "../metric-sources/target-messages.ts";
+import type { ListedDeviations } from "./peer-comparison.ts";
 import type { MetricsRange, NewestReport, SubjectSample, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
@@ -25,10 +25,9 @@ export interface TelemetryThreadData {
 }
 
 /** The largest deviations first. */
-export interface PeerComparison {
+export interface PeerComparison extends ListedDeviations {
   /** Nodes and accelerators with enough recent samples. */
   readonly comparedCount: number;
-  readonly deviations: readonly PeerDeviation[];
   /** Units of metrics. */
   readonly units: Readonly<Record<string, string>>;
 }

@@ -2,14 +2,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { peerDeviations, type PeerMeans } from "@headroom/health";
 import { mappedUnits } from "@headroom/metrics";
+import { listedDeviations } from "./peer-comparison.ts";
 import { RecentMeans } from "./recent-means.ts";
 import { RemoteWriter } from "../metric-sources/remote-writer.ts";
 import { TargetSchedule } from "../metric-sources/target-schedule.ts";
 import { TelemetryDatabase } from "./telemetry-database.ts";
 import type { PeerComparison, TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./telemetry-messages.ts";
-
-/** Deviations of one answer. */
-const DEVIATIONS_MAX = 200;
 
 const database = new TelemetryDatabase(workerData as TelemetryThreadData);
 let writer: RemoteWriter | null = null;
@@ -82,12 +80,12 @@ function comparePeers(sets: ReadonlyMap<string, string>, nowMs: number): PeerCom
     const set = sets.get(node);
     if (set !== undefined) subjects.push({ subject, set: `${kind} ${set}`, values });
   }
-  const deviations = peerDeviations(subjects).slice(0, DEVIATIONS_MAX);
+  const listed = listedDeviations(peerDeviations(subjects));
   const units = { ...schedule.units, ...mappedUnits };
-  const named = [...new Set(deviations.map(({ metric }) => metric))];
+  const named = [...new Set(listed.deviations.map(({ metric }) => metric))];
   return {
     comparedCount: subjects.length,
-    deviations,
+    ...listed,
     units: Object.fromEntries(named.map((metric) => [metric, units[metric] ?? ""])),
   };
 }
