@@ -143,6 +143,14 @@ describe("secrets that work names", () => {
       "work of the team vision may not have the Secret vision--lab-keys",
     );
   });
+
+  it("are those of any rule, also behind one that gives no name for the submitter", () => {
+    const launch = { ...launchOf(1, { secrets: { envFrom: ["vision--lab.keys"] } }), actor: "ann@corp.example" };
+    expect(() => podDocuments(plan(launch, { secrets: ["{user}-keys", "{team}.keys"] }))).not.toThrow();
+    expect(() => podDocuments(plan(launch, { secrets: ["{user}-keys", "{team}-keys"] }))).toThrow(
+      "may not have the Secret vision--lab.keys",
+    );
+  });
 });
 
 describe("a team in a rule", () => {

@@ -2,7 +2,7 @@
 import type { LaunchGang } from "@headroom/model";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { KubernetesSettings } from "../settings.ts";
-import { byRule } from "./submitter-names.ts";
+import { secretByRule } from "./submitter-names.ts";
 
 /** The rule that any Secret of the namespace fits. */
 const ANY = "*";
@@ -30,8 +30,7 @@ export function podSecrets(launch: LaunchGang, { secrets: rules }: Pick<Kubernet
 
 function refuse(launch: LaunchGang, name: string, rules: readonly string[]): void {
   if (rules.includes(ANY) || rules.includes(name)) return;
-  // The rule of a team that is no name of Kubernetes throws with its reason.
-  if (rules.some((rule) => rule.includes("{") && byRule(rule, launch) === name)) return;
+  if (rules.some((rule) => rule.includes("{") && secretByRule(rule, launch) === name)) return;
   throw new RefusedGang(
     `work of the team ${launch.spec.team} may not have the Secret ${name}. Add it to secrets of the executor, or name another`,
   );

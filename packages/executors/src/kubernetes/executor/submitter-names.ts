@@ -10,6 +10,8 @@ type Launch = Pick<LaunchGang, "actor" | "spec">;
 
 /** RFC 1123, "label". */
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+/** RFC 1123, "subdomain", of Secrets. */
+const SECRET = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 export function namespaceOf(
   launch: Launch,
@@ -56,16 +58,32 @@ export const mapsSubmitters = ({
  * Throws a `RefusedGang` if the rule gives no name of Kubernetes. No two teams, or two submitters, have one name by a rule: what would have
  * to be changed or cut is refused.
  */
-export function byRule(rule: string, { actor, spec }: Launch): string {
+export function byRule(rule: string, launch: Launch): string {
+  const { actor, spec } = launch;
   if (rule.includes("{user}") && !LABEL.test(actor))
     throw new RefusedGang(
       `the submitter ${actor} is no name of Kubernetes (lower-case letters, digits and '-'). Add ${actor} to serviceAccounts of the executor`,
     );
-  const name = rule.replaceAll("{user}", actor).replaceAll("{team}", () => teamLabel(spec.team));
+  const name = filled(rule, launch);
   if (LABEL.test(name)) return name;
   throw new RefusedGang(
     `${rule} gives ${name} for the team ${spec.team}, which is no name of Kubernetes (at most 63 lower-case letters, digits and '-'). List the team in namespaces of the executor, or change the rule`,
   );
+}
+
+const filled = (rule: string, { actor, spec }: Launch): string =>
+  rule.replaceAll("{user}", actor).replaceAll("{team}", () => teamLabel(spec.team));
+
+/** The Secret that the rule gives; `null`: it gives none for this submitter or team, and another rule may. */
+export function secretByRule(rule: string, launch: Launch): string | null {
+  if (rule.includes("{user}") && !LABEL.test(launch.actor)) return null;
+  try {
+    const name = filled(rule, launch);
+    return SECRET.test(name) ? name : null;
+  } catch (error) {
+    if (error instanceof RefusedGang) return null;
+    throw error;
+  }
 }
 
 /** Teams as parts of names: `lab/nlp` is `lab--nlp`, which no other team is. */
