@@ -26,7 +26,7 @@ export function errorText(text: string): string {
 }
 
 /** Numbers that Slurm's JSON library writes and JSON does not have, and texts, in which these words mean nothing. */
-const textOrNoNumber = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity|nan|inf)\b/g;
+const textOrNoNumber = /"(?:[^"\\]|\\[^])*"|-?\b(?:NaN|Infinity|nan|inf)\b/g;
 
 function parsed(text: string): unknown {
   try {

@@ -258,6 +258,11 @@ describe("the JSON forms", () => {
     expect(readRows('{"jobs":[{"job_id":NaN,"job_state":["RUNNING"]}]}').jobs).toEqual([]);
   });
 
+  it("reads a text with line feeds behind backslashes once, not from each of its quotes", () => {
+    const text = `{"jobs":[{"job_id":1,"name":"${'\\"'.repeat(300_000)}\\\n"},{"job_id":2,"job_state":["RUNNING"]}]}`;
+    expect(readRows(text)).toMatchObject({ jobs: [{ id: "2" }], unread: [{}] });
+  });
+
   it("reports what cannot be read with its line, and reads the rest", () => {
     const text = `{ "errors": [{"error": "Unable to contact", "error_number": 1}],\n"jobs": [\n{"job_id": 1, "job_state": "RUNNING"},\n{"job_id": "x"},\n{"__proto__": {"job_id": 5}},\n{"job_id": 3, "job_state": ["NEW_STATE"]},\n{"job_id": 4,, },\n{"job_id": 5, "job_st`;
     const read = readRows(text);
