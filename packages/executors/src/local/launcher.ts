@@ -153,14 +153,14 @@ export class Launcher {
     return { ...staged, resume };
   }
 
-  /** The record of a launch that was interrupted names a checkpoint. Without it, the next attempt finds another one. */
+  /** The record of a launch that was interrupted names a checkpoint. Without it, the next attempt finds another one: no mistake of the work. */
   async #checkResume(effect: LaunchGang, { environments }: LaunchRecord): Promise<void> {
     const at = environments[0]?.["HEADROOM_RESUME_CHECKPOINT"];
     const { drain, homeDir } = this.#setup;
     if (at === undefined || drain === null) return;
     const checkpointDir = checkpointDirOf(homeDir, effect);
     if (await isRestored(effect, at, { checkpointDir, isSound: (checkpoint) => drain.isSound(checkpoint) })) return;
-    throw new StagingFailure(`The checkpoint ${at} was removed or changed before the attempt started.`, "inputs");
+    throw new StagingFailure(`The checkpoint ${at} was removed or changed before the attempt started.`, "store");
   }
 
   /** Throws a `RefusedGang` if the image is not here. */

@@ -181,6 +181,7 @@ describe("a launch that was interrupted", () => {
     executor.perform({ ...launch, resume: { reported: { step: 7, path: checkpoint } } });
     expect(await observer.end(launch.attemptId)).toMatchObject({
       kind: "attemptLost",
+      cause: "store",
       detail: expect.stringContaining("step-7 was removed or changed before the attempt started"),
     });
     expect(await world.marks("marks")).toEqual([]);
