@@ -20,6 +20,9 @@ export interface Candidate {
   readonly suite: Suite | null;
 }
 
+/** Names of hosts. The first character keeps a name from being an option. */
+export const NODE_NAME = /^[A-Za-z0-9][-_.A-Za-z0-9]{0,252}$/;
+
 /** Labels in which executors state the name of a node at their cluster. */
 const NAME_LABELS = ["slurm.node", "kubernetes.node"];
 
@@ -47,22 +50,38 @@ export function candidatesOf(engine: Engine, suites: ReturnType<typeof readSuite
 const nameOf = ({ id, labels }: Node): string =>
   NAME_LABELS.map((label) => labels?.[label]).find((name) => name !== undefined) ?? id;
 
+export interface IdlePeers {
+  /** Names at their cluster, at most two. */
+  readonly names: readonly string[];
+  /** Further ones are only in use by other runs of the suite. */
+  readonly areOthersInUse: boolean;
+}
+
 /**
- * Names of up to two nodes with which the network of a node is measured: one of its own switch and one of another, both proven, in service
- * and without work that the test would disturb. `proven`: the order of preference.
+ * Nodes with which the network of a node is measured: one of its own switch and one of another, both proven, in service and without work
+ * that the test would disturb. Two runs that share a peer would each measure a part of its network. `proven`: the order of preference.
+ * `inUse`: names of the peers of other runs.
  */
-export function idlePeers(engine: Engine, of: NodeId, proven: readonly string[]): readonly string[] {
+export function idlePeers(
+  engine: Engine,
+  of: NodeId,
+  { proven, inUse }: { readonly proven: readonly string[]; readonly inUse: ReadonlySet<string> },
+): IdlePeers {
   const { nodes } = engine.state;
   const fabric = JSON.stringify(nodes.get(of)?.fabric ?? []);
-  let [near, far]: [string | null, string | null] = [null, null];
+  const free = new Map<"near" | "far", string>();
+  const used = new Set<"near" | "far">();
   for (const id of proven) {
     const node = nodes.get(id as NodeId);
     if (node === undefined || node.id === of || !isIdle(engine, node)) continue;
-    if (JSON.stringify(node.fabric) === fabric) near ??= nameOf(node);
-    else far ??= nameOf(node);
-    if (near !== null && far !== null) break;
+    const [place, name] = [JSON.stringify(node.fabric) === fabric ? "near" : "far", nameOf(node)] as const;
+    if (!NODE_NAME.test(name)) continue;
+    if (inUse.has(name)) used.add(place);
+    else if (!free.has(place)) free.set(place, name);
+    if (free.size === 2) break;
   }
-  return [near, far].filter((name) => name !== null);
+  const names = (["near", "far"] as const).flatMap((place) => free.get(place) ?? []);
+  return { names, areOthersInUse: [...used].some((place) => !free.has(place)) };
 }
 
 const isIdle = (engine: Engine, node: Node): boolean =>

@@ -198,6 +198,28 @@ describe("qualification of nodes", () => {
     expect(readdirSync(path.join(bench.home, "qualifications"))).toEqual([]);
   });
 
+  it("measures the network of two nodes at a time with different peers, also over a restart", async () => {
+    const bench = new Bench(
+      `appendFileSync(home + "/peers", node + " " + process.argv[3] + "\\n");
+while (node !== "p1" && !existsSync(home + "/go-" + node)) await new Promise((done) => setTimeout(done, 20));
+${passing}`,
+      { atOnce: 4 },
+    );
+    const file = path.join(bench.home, "qualifications.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace('"{node}"', '"{node}","{peers}"'));
+    bench.join("p1");
+    await bench.until(() => bench.node("p1")?.qualification === undefined);
+    bench.join("n1", "n2");
+    await bench.until(() => bench.calls().length === 2);
+    bench.restart();
+    for (let look = 0; look < 3; look++) await bench.service.look();
+    expect(bench.node("n2")?.qualification?.phase).toBe("running");
+    expect(readdirSync(path.join(bench.home, "qualifications"))).toHaveLength(1);
+    for (const node of ["n1", "n2"]) writeFileSync(path.join(bench.home, `go-${node}`), "");
+    await bench.until(() => bench.node("n2")?.qualification === undefined);
+    expect(readFileSync(path.join(bench.home, "peers"), "utf8")).toMatch(/^p1 \nn1 p1\nn2 (?:p1|n1)\n$/);
+  });
+
   it("continues over a restart, and begins no run twice", async () => {
     const bench = new Bench(
       `while (!existsSync(home + "/go")) await new Promise((done) => setTimeout(done, 20)); ${passing}`,

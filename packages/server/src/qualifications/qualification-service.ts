@@ -12,7 +12,7 @@ import type { NodeQualification, Pool, PoolName, QualificationRule } from "@head
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { messageOf } from "../executors/within.ts";
-import { candidatesOf, idlePeers, type Candidate } from "./candidates.ts";
+import { candidatesOf, idlePeers, NODE_NAME, type Candidate, type IdlePeers } from "./candidates.ts";
 import { ResultFiles, type RunSummary, type StoredResult } from "./result-files.ts";
 import {
   claimRun,
@@ -36,10 +36,10 @@ const CLAIM_MS = 15_000;
 const OVERTIME_MS = 20_000;
 /** A node that cannot begin for this long gets an incident. */
 const STUCK_MS = 300_000;
+/** A run waits this long for peers that other runs use, and then goes on with those that are free. */
+const PEERS_WAIT_MS = 300_000;
 const FOLDER = "qualifications";
 const PASSED_ON = ["PATH", "HOME", "LANG", "TZ", "SSH_AUTH_SOCK"];
-/** Names of hosts. The first character keeps a name from being an option. */
-const NODE_NAME = /^[A-Za-z0-9][-_.A-Za-z0-9]{0,252}$/;
 const REASON_CHARS_MAX = 300;
 const ACTOR = "qualification";
 /** Code of the fault of a node whose suite cannot begin. It ends when the node qualifies. */
@@ -59,6 +59,8 @@ export class QualificationService {
   /** By folder of a run: since when this process has known it, and asked it to stop, on a clock that never goes back. */
   readonly #seenAtMs = new Map<string, number>();
   readonly #stoppedAtMs = new Map<string, number>();
+  /** By folder of a run: the nodes with which it measures the network. */
+  readonly #peersInUse = new Map<string, readonly string[]>();
   /** By qualification: since when it cannot begin; `null`: that is reported. */
   readonly #stuckSinceMs = new Map<number, number | null>();
   #suites: ReturnType<typeof readSuites> = [];
@@ -115,6 +117,7 @@ export class QualificationService {
       await this.#results.read(nodes);
       await this.#results.keepOnly(nodes);
       const busy = this.#endOthers(candidates);
+      for (const { qualification } of candidates) this.#notePeers(this.#folderOf(qualification));
       for (const each of candidates)
         if (each.qualification.phase === "running" && !busy.has(each.nodeId))
           await this.#tried(each, () => this.#follow(each));
@@ -206,10 +209,11 @@ export class QualificationService {
       return;
     }
     if (!isThere(folder)) {
+      if (rule === null || state === "stop") this.#seenAtMs.delete(folder);
       if (rule === null || state === "stop")
         await this.#report(candidate, "the node was drained, lost or is leaving", 0);
       else if (suite === null) await this.#report(candidate, "the suite is not declared", 0);
-      else this.#start(folder, candidate, { suite, limitMs: rule.limitMs, peers: await this.#peersOf(candidate) });
+      else await this.#startWithPeers(folder, candidate, { suite, limitMs: rule.limitMs });
       return;
     }
     const isAlive = runnerOf(folder) !== null;
@@ -252,10 +256,30 @@ export class QualificationService {
     return sinceMs !== undefined && performance.now() - sinceMs > afterMs;
   }
 
-  async #peersOf({ nodeId, pool, qualification }: Candidate): Promise<readonly string[]> {
+  /** The peers of a run that an earlier process began. */
+  #notePeers(folder: string): void {
+    if (!this.#peersInUse.has(folder) && isThere(folder))
+      this.#peersInUse.set(folder, readRequest(folder)?.peers ?? []);
+  }
+
+  async #startWithPeers(
+    folder: string,
+    candidate: Candidate,
+    declared: { readonly suite: Suite; readonly limitMs: number },
+  ): Promise<void> {
+    const isMeasuring = declared.suite.command.some((word) => word.includes("{peers}"));
+    const { names, areOthersInUse } = isMeasuring ? await this.#peersOf(candidate) : NO_PEERS;
+    if (areOthersInUse && !this.#isOver(folder, PEERS_WAIT_MS)) return;
+    // The time of the claim begins with the folder.
+    this.#seenAtMs.delete(folder);
+    this.#start(folder, candidate, { ...declared, peers: names });
+    this.#peersInUse.set(folder, names);
+  }
+
+  async #peersOf({ nodeId, pool, qualification }: Candidate): Promise<IdlePeers> {
     const proven = this.#results.peers(pool, qualification.suite, nodeId).map(({ node }) => node);
-    const names = await this.#parts.driver.read((engine) => idlePeers(engine, nodeId, proven));
-    return names.filter((name) => NODE_NAME.test(name));
+    const inUse = new Set([...this.#peersInUse.values()].flat());
+    return this.#parts.driver.read((engine) => idlePeers(engine, nodeId, { proven, inUse }));
   }
 
   #start(
@@ -271,7 +295,8 @@ export class QualificationService {
       process.env[each] === undefined ? [] : [[each, process.env[each]] as const],
     );
     const env = { ...Object.fromEntries(passedOn), ...suite.env, HEADROOM_NODE: nodeId };
-    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, repeat: suite.repeat, tests: suite.tests })) return;
+    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, repeat: suite.repeat, tests: suite.tests, peers }))
+      return;
     const program = fileURLToPath(new URL("suite-runner.ts", import.meta.url));
     const child = spawn(process.execPath, [program, folder], { detached: true, stdio: "ignore" });
     // A process that cannot start leaves a run without a claim, which counts as cut.
@@ -346,6 +371,7 @@ export class QualificationService {
       removeRun(folder);
       this.#seenAtMs.delete(folder);
       this.#stoppedAtMs.delete(folder);
+      this.#peersInUse.delete(folder);
     } catch (error) {
       this.#warn(`${folder} cannot be removed: ${messageOf(error)}`);
     }
@@ -361,6 +387,8 @@ export class QualificationService {
     this.#parts.log.warn(message);
   }
 }
+
+const NO_PEERS: IdlePeers = { names: [], areOthersInUse: false };
 
 /** Text of a command without control characters, shortened. */
 const plain = (text: string): string =>
