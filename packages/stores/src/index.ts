@@ -15,7 +15,7 @@ export { prefixOf, readStore, rootOf, storeConflict, storeDeclaration } from "./
 export type { PlaceDeclaration, StoreDeclaration } from "./objects/store-declaration.ts";
 export { overlaps } from "./objects/state-directory.ts";
 export { isUploadOf, mayRead, mayWrite, uploadedKey } from "./objects/store-rights.ts";
-export { contentRule, outsideOf, plainUri, readingRefusal, storeAround } from "./objects/store-access.ts";
+export { contentRule, isBelow, outsideOf, readingRefusal, storeAround } from "./objects/store-access.ts";
 export type { ReadAccess } from "./objects/store-access.ts";
 export { ociUri, parseOciReference } from "./registry/oci-reference.ts";
 export type { OciReference } from "./registry/oci-reference.ts";

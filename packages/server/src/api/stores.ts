@@ -8,10 +8,10 @@ import {
   contentRule,
   mayWrite,
   outsideOf,
-  plainUri,
   readingRefusal,
   readStore,
   rootOf,
+  isBelow,
   storeAround,
   storeConflict,
 } from "@headroom/stores";
@@ -139,7 +139,7 @@ export function bytesOutside(
     if (deleted !== undefined) continue;
     // A version without a rule has those of its store.
     const lost = places.flatMap(({ uri, state: at }) => {
-      if (at === "missing" || !roots.some((root) => plainUri(uri).startsWith(root))) return [];
+      if (at === "missing" || !roots.some((root) => isBelow(uri, root))) return [];
       const rules = rule === undefined ? (storeAround(before, uri)?.rules ?? []) : [rule];
       return rules.filter((each) => getsWorse(uri, each));
     });

@@ -1,4 +1,5 @@
 /** Rights of teams: reading answers `yes` or the reason, by store, URI and work. */
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { contentRule, plainUri, readingRefusal } from "./store-access.ts";
 import { readStore } from "./store-declaration.ts";
@@ -108,6 +109,29 @@ it.each(spellings)("no spelling of a URI takes bytes from the rule of their stor
     message: expect.stringContaining("admits restricted, and the version has the rule other"),
   });
   expect(readingRefusal(places, uri, { team: "any", version: null })).toContain("the workload has none");
+});
+
+/** Paths that a file URI writes with escapes. */
+it.each(["/srv/data#1", "/srv/a?b", "/srv/n%41me"])("the store at %s has its rules and rights", (place) => {
+  const store = declared({ name: "odd", type: "shared", path: place, readers: ["research"], rules: ["restricted"] });
+  const escaped = pathToFileURL(`${place}/x`).href;
+  const uris = [`file://${place}/x`, `${place}/x`, escaped, `file://localhost${place}//x`, `file:///srv/..${place}/x`];
+  for (const uri of uris) {
+    expect(readingRefusal([store], uri, { team: "other", version: null })).toContain("not open to the team other");
+    expect(contentRule([store], [uri], { owner: version("research"), rule: undefined })).toMatchObject({
+      rule: "restricted",
+    });
+  }
+  expect(readingRefusal([store], `file://${place}/artifacts/x`, { team: "research", version: null })).toContain(
+    "Name the version",
+  );
+});
+
+it("a URI that readers take in two ways needs the rights of both stores", () => {
+  const shut = declared({ name: "shut", type: "shared", path: "/srv/nAme", readers: ["research"] });
+  const free = declared({ name: "free", type: "shared", path: "/srv/n%41me/free", readers: ["*"] });
+  const refusal = readingRefusal([shut, free], "file:///srv/n%41me/free/x", { team: "other", version: null });
+  expect(refusal).toContain("The store shut is not open");
 });
 
 it("leaves URIs alone that are written as stores write them", () => {

@@ -34,36 +34,57 @@ export function plainUri(uri: string): string {
   }
 }
 
-/** The store with the longest place that contains the URI; `null`: none does. */
-export function storeAround(places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null {
+/** Paths may have `#`, `?` and `%`, which mean something else in a file URI: readers may take the text as it is written, or decoded. */
+function readingsOf(uri: string): readonly string[] {
   const plain = plainUri(uri);
-  const found = places.filter((each) => plain.startsWith(rootOf(each)));
-  return found.toSorted((left, right) => rootOf(right).length - rootOf(left).length)[0] ?? null;
+  if (plain === uri || !/^file:/i.test(uri)) return [plain];
+  const written = uri.replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
+  return [plain, `file://${path.posix.normalize(written)}`];
 }
 
-const keyIn = (store: PlaceDeclaration, uri: string): string => plainUri(uri).slice(rootOf(store).length);
+/** Whether some reader finds the bytes of the URI below the root of a store. */
+export const isBelow = (uri: string, root: string): boolean => readingsOf(uri).some((each) => each.startsWith(root));
+
+interface Located {
+  readonly store: PlaceDeclaration;
+  readonly key: string;
+}
+
+/** For each reading of the URI the store with the longest place that contains it. What is done with the URI must suit all of them. */
+function locatedIn(places: readonly PlaceDeclaration[], uri: string): readonly Located[] {
+  return readingsOf(uri).flatMap((reading) => {
+    const found = places.filter((each) => reading.startsWith(rootOf(each)));
+    const [store] = found.toSorted((left, right) => rootOf(right).length - rootOf(left).length);
+    return store === undefined ? [] : [{ store, key: reading.slice(rootOf(store).length) }];
+  });
+}
+
+/** The store with the longest place that contains the URI; `null`: none does. */
+export const storeAround = (places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null =>
+  locatedIn(places, uri)[0]?.store ?? null;
 
 /** A directory above a store contains the bytes of that store, with rights and rules of their own. */
 function mixedRefusal(places: readonly PlaceDeclaration[], uri: string): string | null {
-  const folder = `${plainUri(uri).replace(/\/+$/, "")}/`;
-  const inner = places.find((each) => rootOf(each).startsWith(folder));
+  const folders = readingsOf(uri).map((each) => `${each.replace(/\/+$/, "")}/`);
+  const inner = places.find((each) => folders.some((folder) => rootOf(each).startsWith(folder)));
   return inner === undefined ? null : `${uri} contains the store ${inner.name}. Name a path within one store.`;
 }
 
 /** The reason for which the work must not read the URI; `null`: it may, or the URI is in no store. */
 export function readingRefusal(places: readonly PlaceDeclaration[], uri: string, access: ReadAccess): string | null {
-  const store = storeAround(places, uri);
-  return mixedRefusal(places, uri) ?? (store === null ? null : storeRefusal(store, uri, access));
+  const mixed = mixedRefusal(places, uri);
+  if (mixed !== null) return mixed;
+  const refusals = locatedIn(places, uri).map((located) => storeRefusal(located, uri, access));
+  return refusals.find((each) => each !== null) ?? null;
 }
 
 function storeRefusal(
-  store: PlaceDeclaration,
+  { store, key }: Located,
   uri: string,
   { team, rule, version, isList = false, isOwn = false }: ReadAccess,
 ): string | null {
   if (!mayRead(store, team))
     return `The store ${store.name} is not open to the team ${team}. Ask an administrator to add the team to readers of the store.`;
-  const key = keyIn(store, uri);
   if (isUploaded(key) && (version === null || !isUploadOf(key, version)))
     return `${uri} is an uploaded artifact of the store ${store.name}. Name the version, such as model:chat@3, in place of the URI.`;
   // Bytes without a rule of their own have those of their store.
@@ -90,14 +111,11 @@ export function contentRule(
   { owner, rule }: { readonly owner: UploadOwner; readonly rule: string | undefined },
 ): ContentRule {
   let found = rule;
-  for (const uri of uris) {
-    const mixed = mixedRefusal(places, uri);
-    if (mixed !== null) return refused(mixed.replace(/\.$/, ""));
-    const store = storeAround(places, uri);
-    if (store === null) continue;
+  const mixed = uris.map((uri) => mixedRefusal(places, uri)).find((each) => each !== null);
+  if (mixed !== undefined && mixed !== null) return refused(mixed.replace(/\.$/, ""));
+  for (const { uri, store, key } of locatedAll(places, uris)) {
     const { name, rules } = store;
     if (!mayRead(store, owner.team)) return refused(`${uri}: the store ${name} is not open to the team ${owner.team}`);
-    const key = keyIn(store, uri);
     if (isUploaded(key) && !isUploadOf(key, owner))
       return refused(`${uri}: the store ${name} has an uploaded artifact of another name there`);
     if (found === undefined && rules.length > 1)
@@ -111,13 +129,15 @@ export function contentRule(
 
 /** The first place that is in a store which does not admit the rule; `null`: each is where the rule allows, or in no store. */
 export function outsideOf(places: readonly PlaceDeclaration[], uris: readonly string[], rule: string): string | null {
-  for (const uri of uris) {
-    const store = storeAround(places, uri);
-    if (store === null || store.rules.includes(rule)) continue;
+  for (const { uri, store } of locatedAll(places, uris)) {
+    if (store.rules.includes(rule)) continue;
     const admitted = store.rules.length === 0 ? "no data rule" : store.rules.join(", ");
     return `${uri}: the store ${store.name} admits ${admitted}, and the version has the rule ${rule}`;
   }
   return null;
 }
+
+const locatedAll = (places: readonly PlaceDeclaration[], uris: readonly string[]) =>
+  uris.flatMap((uri) => locatedIn(places, uri).map((located) => ({ uri, ...located })));
 
 const refused = (message: string): ContentRule => ({ kind: "refused", message });
