@@ -80,3 +80,12 @@ it("does not read again what is written once", () => {
   expect(readState(files, known).kind).toBe("starting");
   expect(readState(files).kind).toBe("absent");
 });
+
+it("is absent when its records were removed, also for those who know the launch", () => {
+  const files = forged(1);
+  const known = { launch: null, isRunning: false };
+  files.create("claim.json", { kind: "supervised", bootId: "", supervisor: { pid: 1, startTicks: 0 }, jobId: "b" });
+  expect(readState(files, known).kind).toBe("starting");
+  rmSync(files.recordsDir, { recursive: true });
+  expect(readState(files, known).kind).toBe("absent");
+});

@@ -29,7 +29,9 @@ export function readState(files: AttemptFiles, known: WrittenOnce = { launch: nu
     const exit = files.read("exit.json");
     if (exit !== null) return { kind: "ended", launch, exit };
     if (launch === null) return { kind: "absent" };
-    if (files.read("claim.json") === null) return { kind: "unclaimed", launch };
+    // Records that someone has removed are no reason to start the attempt again.
+    if (files.read("claim.json") === null)
+      return files.has("launch.json") ? { kind: "unclaimed", launch } : { kind: "absent" };
     known.isRunning ||= partsOf(launch).every((_, part) => partFiles(files.key, part).has("running.json"));
     return { kind: known.isRunning ? "running" : "starting", launch };
   } catch (error) {
