@@ -1,5 +1,6 @@
 // Batch inference and embeddings through the gateway: one request for each record, answers in a file. See README.md.
-import { closeSync, existsSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { numberOf, optionsOf, recordsOf, reportArtifact, reportResult, runStep } from "./step.mjs";
 const TRIES = 6;
@@ -59,11 +60,28 @@ async function answerOf({ gateway, key, kind, body, firstWaitMs }) {
   throw new Error(reason);
 }
 
-/** Numbers of the records that an earlier attempt answered: they are not asked again. A cut last line is dropped. */
+/** Answers of an earlier attempt by the line of their record. A cut last line is dropped. */
 function answered(partial) {
   if (!existsSync(partial)) return new Map();
   const lines = readFileSync(partial, "utf8").split("\n").slice(0, -1);
-  return new Map(lines.map((line) => [JSON.parse(line).line, line]));
+  return new Map(lines.map((line) => JSON.parse(line)).map((each) => [each.line, each]));
+}
+
+/** What is asked, with model and options: an answer is used again for the same request only. */
+const digestOf = (body) => createHash("sha256").update(JSON.stringify(body)).digest("hex");
+
+/** The answers in the order of the records. */
+async function writeAnswers(options, field, answers) {
+  const sorted = `${options.to}.sorted`;
+  const file = openSync(sorted, "w");
+  for await (const { number, record } of recordsOf(options.data)) {
+    if (!answers.has(number)) continue;
+    const { answer, requestId } = answers.get(number);
+    const made = { ...record, line: number, [field]: answer, ...(requestId === null ? {} : { requestId }) };
+    writeSync(file, `${JSON.stringify(made)}\n`);
+  }
+  closeSync(file);
+  renameSync(sorted, options.to);
 }
 
 /** Runs `work` for each item, at most `atOnce` at one time. */
@@ -97,24 +115,22 @@ async function main() {
   const partial = `${options.to}.partial`;
   const done = answered(partial);
   const file = openSync(partial, "w");
-  for (const line of done.values()) writeSync(file, `${line}\n`);
+  for (const each of done.values()) writeSync(file, `${JSON.stringify(each)}\n`);
+  const answers = new Map();
   let [count, failed] = [0, 0];
   await forEach(recordsOf(options.data), atOnce, async ({ number: line, record, fault }) => {
     count++;
-    if (done.has(line)) return;
     try {
       const input = record[options.field];
       if (fault !== undefined || typeof input !== "string") throw new Error(fault ?? `it has no text ${options.field}`);
       const body = { model: options.model, ...kind.body(input, sampling) };
-      const { answer, requestId } = await answerOf({
-        gateway: options.gateway,
-        key: GATEWAY_KEY,
-        kind,
-        body,
-        firstWaitMs,
-      });
-      const made = { ...record, line, [kind.field]: answer, ...(requestId === null ? {} : { requestId }) };
+      const asked = digestOf(body);
+      if (done.get(line)?.asked === asked) return void answers.set(line, done.get(line));
+      const { gateway } = options;
+      const answer = await answerOf({ gateway, key: GATEWAY_KEY, kind, body, firstWaitMs });
+      const made = { line, asked, ...answer };
       writeSync(file, `${JSON.stringify(made)}\n`);
+      answers.set(line, made);
     } catch (error) {
       failed++;
       console.error(`line ${line}: ${error.message}`);
@@ -125,12 +141,8 @@ async function main() {
     console.error(`${failed} of ${count} records have no answer, at most ${failedMax} may`);
     return 1;
   }
-  // In the order of the records.
-  const lines = [...answered(partial)].sort(([a], [b]) => a - b).map(([, line]) => `${line}\n`);
-  const sorted = openSync(partial, "w");
-  for (const line of lines) writeSync(sorted, line);
-  closeSync(sorted);
-  renameSync(partial, options.to);
+  await writeAnswers(options, kind.field, answers);
+  rmSync(partial);
   const metrics = { records: count, failed };
   reportArtifact({
     name: options.name,

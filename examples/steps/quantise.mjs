@@ -31,18 +31,22 @@ function floatsOf(bytes, type) {
   return new Float32Array(words.buffer);
 }
 
+/** C's `roundf`: halves away from zero, also below it. */
+const rounded = (value) => Math.sign(value) * Math.round(Math.abs(value));
+
 /** Blocks of Q8_0 as in ggml's `quantize_row_q8_0_ref`, and the squares of values and errors, summed. */
 export function quantised(values, sums) {
   const bytes = Buffer.alloc((values.length / BLOCK) * BLOCK_BYTES);
   for (let block = 0; block < values.length / BLOCK; block++) {
     const part = values.subarray(block * BLOCK, (block + 1) * BLOCK);
     const largest = part.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
-    const scale = largest / 127;
+    const scale = Math.fround(largest / 127);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
     const half = toHalf(scale);
     const stored = fromHalf(half);
     bytes.writeUInt16LE(half, block * BLOCK_BYTES);
     part.forEach((value, at) => {
-      const level = scale === 0 ? 0 : Math.round(value / scale);
+      const level = rounded(Math.fround(value * inverse));
       bytes.writeInt8(level, block * BLOCK_BYTES + 2 + at);
       sums.values += value ** 2;
       sums.errors += (value - level * stored) ** 2;

@@ -8,6 +8,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { fromHalf, toHalf } from "../serving/half.mjs";
 import { draw } from "../quickstart/model.mjs";
+import { quantised } from "./quantise.mjs";
 import { tinyModel } from "./testing/tiny-model.ts";
 
 let folder = "";
@@ -129,6 +130,13 @@ it("quantise writes a model of a quarter of the size with nearly the same loss, 
   expect(again).toMatchObject({ code: 2, errors: expect.stringContaining("quantised already") as never });
 });
 
+it("quantise rounds halves away from zero, as ggml does", () => {
+  const values = Float32Array.from({ length: 32 }, (_, i) => (i === 0 ? 127 : i % 2 === 0 ? -(i + 0.5) : i + 0.5));
+  const bytes = quantised(values, { values: 0, errors: 0 });
+  const levels = Array.from({ length: 32 }, (_, i) => bytes.readInt8(2 + i));
+  expect(levels).toEqual(Array.from({ length: 32 }, (_, i) => (i === 0 ? 127 : i % 2 === 0 ? -(i + 1) : i + 1)));
+});
+
 it("infer tries busy requests again, continues after a cut, and gives what evaluate measures", async () => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -170,6 +178,14 @@ it("infer tries busy requests again, continues after a cut, and gives what evalu
       { line: 1, output: "One it is." },
       { line: 2, output: "Two it is." },
     ]);
+    // Answers of one model are not those of another.
+    writeFileSync(at("texts.jsonl"), '{"input":"Text"}\n{"input":"bad"}\n');
+    const ofTexts = ["--data", "texts.jsonl", "--to", "texts.out", "--first-wait-ms", "1"];
+    expect(await step("infer.mjs", [...ofTexts, "--model", "m"], env)).toMatchObject({ code: 1 });
+    const before = asked.filter((prompt) => prompt === "Text").length;
+    const other = await step("infer.mjs", [...ofTexts, "--model", "other", "--failed-max", "1"], env);
+    expect(other).toMatchObject({ code: 0, metrics: { records: 2, failed: 1 } });
+    expect(asked.filter((prompt) => prompt === "Text")).toHaveLength(before + 1);
     const score = await step("evaluate.mjs", ["--data", "out.jsonl"]);
     expect(score).toMatchObject({ code: 0, metrics: { records: 2, exact: 0.5, contains: 1, f1: 0.75 } });
     const embed = ["--data", "in.jsonl", "--model", "m", "--to", "vectors.jsonl", "--kind", "embedding"];
