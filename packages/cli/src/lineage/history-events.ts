@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { RunEvent } from "@headroom/lineage";
+import type { JournalGroup, ReadonlyState } from "@headroom/engine";
 import type { Event } from "@headroom/model";
 import { version } from "../version.ts";
 
@@ -11,15 +12,27 @@ export const hasJournal = (home: string): boolean => existsSync(journalOf(home))
 
 export const DEFAULT_NAMESPACE = "headroom";
 
-/** The events of the journal of a state directory, group by group. */
-export async function* journalEvents(home: string): AsyncGenerator<readonly Event[]> {
-  const [{ openRecorded, sqliteAddress }, { readEvents }] = await Promise.all([
+/** Folds the journal of a state directory. `look`: gets each group with the state after it; the replay ends when it answers false. */
+export async function replayJournal(
+  home: string,
+  look: (events: readonly Event[], after: ReadonlyState) => boolean,
+): Promise<void> {
+  const [{ openRecorded, sqliteAddress }, { createEngine, readEvents, replayEngine }] = await Promise.all([
     import("@headroom/journal"),
     import("@headroom/engine"),
   ]);
   const journal = openRecorded(sqliteAddress(journalOf(home)));
+  const engine = createEngine();
+  // Asked before the replay: an engine that is asked between two groups ends the chain of what it folds.
+  const { state } = engine;
+  function* groups(): Generator<JournalGroup> {
+    for (const group of journal.groups(0, journal.head().sequence)) {
+      yield group;
+      if (!look(readEvents(group.text), state)) return;
+    }
+  }
   try {
-    for (const { text } of journal.groups(0, journal.head().sequence)) yield readEvents(text);
+    replayEngine(engine, groups());
   } finally {
     journal.close();
   }

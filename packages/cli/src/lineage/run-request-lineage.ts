@@ -8,8 +8,11 @@ import type { CommandContext } from "../command.ts";
 import { explanationFor, type ExplainOptions } from "../gateway/run-explain.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
-import { hasJournal, journalEvents } from "./history-events.ts";
+import { hasJournal, replayJournal } from "./history-events.ts";
 import { lineageColumns, lineageRow } from "./run-artifact-lineage.ts";
+
+/** The time is that of the gateway, and the journal has that of the control plane. An address is used again after longer than this. */
+const CLOCKS_MS = 1_000;
 
 export async function runRequestLineage(
   context: CommandContext,
@@ -47,13 +50,16 @@ interface Answered {
 /** The last attempt of the request: the one whose answer the caller got. */
 async function servedFrom(context: CommandContext, id: string, options: ExplainOptions): Promise<Answered> {
   const { usage, attempts = [] } = await explanationFor(context, id, options);
-  const attempt = attempts.findLast(({ outcome }) => outcome === "completed") ?? attempts.at(-1);
+  const isAnswer = ({ outcome, status }: (typeof attempts)[number]) =>
+    outcome === "completed" && (status === undefined || status < 400);
+  const attempt = attempts.findLast(isAnswer) ?? attempts.at(-1);
   if (attempt === undefined)
     throw new CliError(
       `the gateway does not remember which replica answered ${id}: it keeps the newest requests in memory, and its usage files have no replica`,
     );
   const { host } = new URL(/^https?:\/\//.test(attempt.replica) ? attempt.replica : `http://${attempt.replica}`);
-  return { address: host, atMs: usage.atMs, model: usage.model };
+  // A request may wait for its replica to start: the attempt came after that.
+  return { address: host, atMs: usage.atMs + attempt.startedMs, model: usage.model };
 }
 
 async function replicaAt(context: CommandContext, address: string, atMs: number): Promise<ServedReplica> {
@@ -61,8 +67,12 @@ async function replicaAt(context: CommandContext, address: string, atMs: number)
   if (!hasJournal(home))
     throw new CliError(`${home} has no journal. Name the state directory with --home DIR.`, exitCode.usage);
   const { ReplicaHistory } = await import("@headroom/lineage");
-  const history = new ReplicaHistory(address, atMs);
-  for await (const events of journalEvents(home)) history.fold(events);
+  const latestMs = atMs + CLOCKS_MS;
+  const history = new ReplicaHistory(address, latestMs);
+  await replayJournal(home, (events, state) => {
+    history.fold(events, state);
+    return (events[0]?.atMs ?? 0) <= latestMs;
+  });
   if (history.served === null) throw new CliError(`no endpoint of ${home} had a replica at ${address} at that time`);
   return history.served;
 }

@@ -2,7 +2,8 @@
  * The replica behind an address at an instant, and the versions that it was given: the link from a request to the model that
  * answered it. Addresses are used again by later replicas, so that the instant counts. Start with `fold`.
  */
-import type { Event, EventOf, ProducedArtifact } from "@headroom/model";
+import { revisionNumberOf } from "@headroom/model";
+import type { Attempt, AttemptId, Event, Workload, WorkloadId } from "@headroom/model";
 
 export interface ServedReplica {
   readonly attemptId: string;
@@ -14,23 +15,17 @@ export interface ServedReplica {
   readonly versions: readonly string[];
 }
 
-interface KnownEndpoint {
-  readonly name: string;
-  /** Ids of versions by number of the revision. */
-  readonly revisions: Map<number, readonly string[]>;
+/** Attempts and workloads as the engine has them. */
+export interface PlacedWork {
+  readonly attempts: ReadonlyMap<AttemptId, Pick<Attempt, "workloadId" | "revisionNumber">>;
+  readonly workloads: ReadonlyMap<WorkloadId, Pick<Workload, "spec" | "given" | "rollout" | "revisionNumber">>;
 }
 
-interface KnownReplica {
-  readonly workloadId: string;
-  readonly revision: number;
-}
-
-/** Memory is bounded by the endpoints of the history and their running replicas. */
+/** Memory is bounded by the running replicas of the history. */
 export class ReplicaHistory {
   readonly #address: string;
   readonly #atMs: number;
-  readonly #endpoints = new Map<string, KnownEndpoint>();
-  readonly #replicas = new Map<string, KnownReplica>();
+  readonly #replicas = new Map<AttemptId, ServedReplica>();
   #served: ServedReplica | null = null;
 
   /** `address`: host and port, as the replica reported them when it was ready. */
@@ -44,56 +39,29 @@ export class ReplicaHistory {
     return this.#served;
   }
 
-  /** Events in the order of the journal. Those after the instant change nothing. */
-  fold(events: Iterable<Event>): void {
-    for (const event of events) if (event.atMs <= this.#atMs) this.#fold(event);
+  /** Events of a group in the order of the journal, and the state after them. Those after the instant change nothing. */
+  fold(events: Iterable<Event>, after: PlacedWork): void {
+    for (const event of events) if (event.atMs <= this.#atMs) this.#fold(event, after);
   }
 
-  #fold(event: Event): void {
-    switch (event.kind) {
-      case "workloadSubmitted":
-        this.#submit(event);
-        return;
-      case "workloadChanged":
-      case "workloadRerun":
-        if (event.given !== undefined) this.#endpoints.get(event.workloadId)?.revisions.set(1, versionsOf(event.given));
-        return;
-      case "rolloutStarted":
-        this.#endpoints.get(event.workloadId)?.revisions.set(event.number, versionsOf(event.given ?? []));
-        return;
-      case "gangPlaced":
-        if (this.#endpoints.has(event.workloadId))
-          this.#replicas.set(event.attemptId, {
-            workloadId: event.workloadId,
-            revision: event.revisionNumber ?? 1,
-          });
-        return;
-      case "replicaReady":
-        if (event.address === this.#address) this.#serve(event.attemptId);
-        return;
-      case "attemptEnded":
-        this.#replicas.delete(event.attemptId);
-        return;
-      default:
-    }
+  #fold(event: Event, after: PlacedWork): void {
+    if (event.kind === "gangPlaced") this.#place(event.attemptId, after);
+    else if (event.kind === "replicaReady" && event.address === this.#address)
+      // A replica that ended stays the one of its address until another one is ready there: its last answers may arrive later.
+      this.#served = this.#replicas.get(event.attemptId) ?? this.#served;
+    else if (event.kind === "attemptEnded") this.#replicas.delete(event.attemptId);
   }
 
-  #submit({ workloadId, spec, given = [] }: EventOf<"workloadSubmitted">): void {
-    if (spec.kind !== "serve") return;
-    const revisions = new Map([[1, versionsOf(given)]]);
-    this.#endpoints.set(workloadId, { name: `${spec.team}/${spec.name}`, revisions });
-  }
-
-  /** A replica that ended stays the one of its address until another one is ready there: its last answers may arrive later. */
-  #serve(attemptId: string): void {
-    const replica = this.#replicas.get(attemptId);
-    const endpoint = replica === undefined ? undefined : this.#endpoints.get(replica.workloadId);
-    if (replica === undefined || endpoint === undefined) return;
-    const { workloadId, revision } = replica;
-    const versions = endpoint.revisions.get(revision) ?? [];
-    this.#served = { attemptId, workloadId, endpoint: endpoint.name, revision, versions };
+  /** A replica runs with what its endpoint was given when it was placed. */
+  #place(attemptId: AttemptId, { attempts, workloads }: PlacedWork): void {
+    const attempt = attempts.get(attemptId);
+    const endpoint = attempt === undefined ? undefined : workloads.get(attempt.workloadId);
+    if (attempt === undefined || endpoint?.spec.kind !== "serve") return;
+    const { spec, rollout } = endpoint;
+    const revision = revisionNumberOf(attempt);
+    const given = revision === rollout?.number ? rollout.given : endpoint.given;
+    const versions = (given ?? []).flatMap(({ version }) => version ?? []);
+    const { workloadId } = attempt;
+    this.#replicas.set(attemptId, { attemptId, workloadId, endpoint: `${spec.team}/${spec.name}`, revision, versions });
   }
 }
-
-const versionsOf = (given: readonly ProducedArtifact[]): readonly string[] =>
-  given.flatMap(({ version }) => version ?? []);
