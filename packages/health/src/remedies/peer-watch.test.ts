@@ -68,6 +68,20 @@ describe("nodes whose readings stay worse than those of their set", () => {
     expect(watch.findings()).toEqual([]);
   });
 
+  it("say that advice is over only after an hour of looks", () => {
+    const watch = new PeerWatch();
+    const advice = { kind: "advice", about: "node n3", text: "prove the node: headroom nodes qualify n3" } as const;
+    expect(watch.awaits(advice)).toBe(true);
+    const healthy = fleet(sizes);
+    const atMs = lookFor(watch, healthy, HOUR_MS, 55);
+    expect(watch.awaits(advice)).toBe(true);
+    expect(watch.awaits({ ...advice, text: "set checkpoint.every to 30m" })).toBe(false);
+    const laterMs = lookFor(watch, healthy, atMs + 5 * MINUTE_MS, 10);
+    expect(watch.awaits(advice)).toBe(false);
+    watch.look([], laterMs + HOUR_MS);
+    expect(watch.awaits(advice)).toBe(true);
+  });
+
   it("are none for better values, for the work of the node, or in a small set", () => {
     const seen = (own: Values, of: Sizes = sizes): readonly string[] => {
       const watch = new PeerWatch();

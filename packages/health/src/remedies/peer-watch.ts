@@ -17,6 +17,7 @@ const DEVIATIONS_OF_ONE = 90;
 const POWER_PART_MAX = 1.05;
 const HOT = /temperature/i;
 const CLOCK = /ClockMhz$/;
+const ADVICE = "prove the node: headroom nodes qualify";
 const WATCHED_MAX = 10_000;
 const FINDINGS_MAX = 20;
 
@@ -28,10 +29,14 @@ interface Watched {
 export class PeerWatch {
   #watched: ReadonlyMap<string, Watched> = new Map();
   #lookedAtMs = 0;
+  /** First look since the start, or since a gap. */
+  #beganAtMs = Infinity;
 
   /** `deviations`: of the present comparison, at least all that are harmful. */
   look(deviations: readonly PeerDeviation[], nowMs: number): void {
-    const before = Math.abs(nowMs - this.#lookedAtMs) > GAP_MS ? new Map<string, Watched>() : this.#watched;
+    const isGap = Math.abs(nowMs - this.#lookedAtMs) > GAP_MS;
+    const before = isGap ? new Map<string, Watched>() : this.#watched;
+    if (isGap || this.#beganAtMs === Infinity) this.#beganAtMs = nowMs;
     this.#lookedAtMs = nowMs;
     const harmful = deviations.filter(isHarmful).slice(0, WATCHED_MAX);
     this.#watched = new Map(
@@ -40,6 +45,12 @@ export class PeerWatch {
         return [key, { sinceMs: before.get(key)?.sinceMs ?? nowMs, newest }];
       }),
     );
+  }
+
+  /** Whether the change is the advice of a deviation that may still last: after a start or a gap nothing is known for an hour. */
+  awaits(change: Finding["change"]): boolean {
+    if (change.kind !== "advice" || !change.text.startsWith(ADVICE)) return false;
+    return this.#beganAtMs === Infinity || this.#lookedAtMs - this.#beganAtMs < LASTS_MS;
   }
 
   /** One finding for each node, the largest deviation first. */
@@ -72,7 +83,7 @@ function findingOf(node: string, rows: readonly Watched[]): Finding {
     change: {
       kind: "advice",
       about: shortReason(`node ${node}`),
-      text: shortReason(`prove the node: headroom nodes qualify ${node}`),
+      text: shortReason(`${ADVICE} ${node}`),
     },
     team: null,
     reason: shortReason(

@@ -187,10 +187,12 @@ export class RemedyService {
     return { ...due, over: due.over.filter((id) => !this.#isUnknown(engine.state.proposals.get(id))) };
   }
 
-  /** After a restart nothing is known of drift before the first check, which is not the end of a finding. */
+  /** After a restart nothing is known of drift before the first check, and of deviations for an hour, which is not the end of a finding. */
   #isUnknown(proposal: Proposal | undefined): boolean {
     const change = proposal?.change;
-    return change?.kind === "remediate" && this.#parts.remediations.awaitsCheck(change.remediation);
+    if (change === undefined) return false;
+    if (change.kind === "remediate") return this.#parts.remediations.awaitsCheck(change.remediation);
+    return this.#peers.awaits(change);
   }
 
   /** A complaint is logged once, not in each look. */
