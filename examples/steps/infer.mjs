@@ -67,7 +67,7 @@ function answered(partial) {
   return new Map(lines.map((line) => JSON.parse(line)).map((each) => [each.line, each]));
 }
 
-/** What is asked, with model and options: an answer is used again for the same request only. */
+/** An answer is used again for the same request only: model, options and input. */
 const digestOf = (body) => createHash("sha256").update(JSON.stringify(body)).digest("hex");
 
 /** The answers in the order of the records. */

@@ -50,7 +50,7 @@ interface Located {
   readonly key: string;
 }
 
-/** For each reading of the URI the store with the longest place that contains it. What is done with the URI must suit all of them. */
+/** For each reading of the URI the store with the longest place that contains it. Each of them decides about the URI. */
 function locatedIn(places: readonly PlaceDeclaration[], uri: string): readonly Located[] {
   return readingsOf(uri).flatMap((reading) => {
     const found = places.filter((each) => reading.startsWith(rootOf(each)));
