@@ -44,6 +44,7 @@ import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
 import { freshUsage } from "./executor/fresh-usage.ts";
 import { execRefusal } from "./executor/exec-refusal.ts";
+import { SilentNodes } from "./executor/silent-nodes.ts";
 import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
 import { ReusableJobs } from "./executor/reusable-jobs.ts";
@@ -97,6 +98,7 @@ class SlurmExecutor implements Executor {
   readonly #remover = new TreeRemover();
   #cluster: Cluster | null = null;
   #signals: NodeSignals | null = null;
+  readonly #silent = new SilentNodes();
   readonly #jobPrefix: string;
   /** Start of the reasons of own drains. */
   readonly #drainMark: string;
@@ -383,8 +385,8 @@ class SlurmExecutor implements Executor {
     const jobs = await this.#commands.jobs(this.#jobPrefix);
     const cluster = await this.#readCluster();
     const inService = cluster.inventory.nodes.flatMap(({ id }) => cluster.nodes.get(id) ?? []);
-    const foreignUse = foreignUses(inService, cluster.used, ownAmounts(this.#watch.partsHeld(jobs)));
-    return { cluster, foreignUse };
+    const used = this.#silent.usedIn(cluster, performance.now());
+    return { cluster, foreignUse: foreignUses(inService, used, ownAmounts(this.#watch.partsHeld(jobs))) };
   }
 
   /** Reports changed foreign use. A silent Slurm changes nothing. */

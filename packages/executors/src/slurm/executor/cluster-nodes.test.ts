@@ -1,6 +1,7 @@
 import { nodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
-import { readCluster } from "./cluster-nodes.ts";
+import { readCluster, type Cluster } from "./cluster-nodes.ts";
+import { SilentNodes } from "./silent-nodes.ts";
 
 const nodeLine = (name: string, more = "State=IDLE", gres = "gpu:h100:8"): string =>
   `NodeName=${name} Arch=x86_64 CPUTot=64 Gres=${gres} NodeAddr=10.0.0.${name.slice(1)} RealMemory=500000 ${more} Partitions=gpu,all \n`;
@@ -50,13 +51,22 @@ describe("the inventory of a cluster", () => {
     expect([...nodes.keys()]).toEqual(["lab-n1", "lab-n2", "lab-n3"]);
   });
 
-  it("keeps a node that does not respond, and gives it no new work", () => {
-    const { inventory, closed, used } = read(
-      nodeLine("n1", "State=IDLE*") + nodeLine("n2", "State=MIXED+NOT_RESPONDING") + nodeLine("n3"),
-    );
-    expect([inventory.nodes.length, closed.size]).toEqual([3, 0]);
-    const all = { accelerators: 8, cores: 64, memoryMib: 500_000 };
-    expect(["n1", "n2", "n3"].map((name) => used.get(name))).toMatchObject([all, all, { accelerators: 0 }]);
+  it("keeps a node that does not respond, and gives it no new work when it goes on", () => {
+    const cluster = read(nodeLine("n1", "State=IDLE*") + nodeLine("n2", "State=MIXED+NOT_RESPONDING") + nodeLine("n3"));
+    expect([cluster.inventory.nodes.length, cluster.closed.size]).toEqual([3, 0]);
+    const [nothing, all] = [{ accelerators: 0 }, { accelerators: 8, cores: 64, memoryMib: 500_000 }];
+    const nodes = new SilentNodes();
+    const usedAt = (each: Cluster, nowMs: number) => {
+      const used = nodes.usedIn(each, nowMs);
+      return ["n1", "n2", "n3"].map((name) => used.get(name));
+    };
+    // After a restart of slurmctld all nodes are silent for a moment.
+    expect(usedAt(cluster, 1_000)).toMatchObject([nothing, nothing, nothing]);
+    expect(usedAt(cluster, 15_000)).toMatchObject([nothing, nothing, nothing]);
+    expect(usedAt(cluster, 16_000)).toMatchObject([all, all, nothing]);
+    const back = read(nodeLine("n1") + nodeLine("n2", "State=MIXED+NOT_RESPONDING") + nodeLine("n3"));
+    expect(usedAt(back, 17_000)).toMatchObject([nothing, all, nothing]);
+    expect(usedAt(cluster, 18_000)).toMatchObject([nothing, all, nothing]);
   });
 
   it("reads switches as levels of the fabric, also where upper switches list all nodes", () => {

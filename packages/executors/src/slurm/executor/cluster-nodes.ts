@@ -36,8 +36,10 @@ export interface Cluster {
   readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
   /** Nodes that take no work, by their name at Slurm, with state and reason. */
   readonly outOfService: ReadonlyMap<string, string>;
-  /** Amounts that new work cannot have, by the node's name at Slurm: those that jobs hold, and all of a node that drains or does not respond. */
+  /** Amounts that new work cannot have, by the node's name at Slurm: those that jobs hold, and all of a node that drains. */
   readonly used: ReadonlyMap<string, HeldAmounts>;
+  /** Amounts of the nodes that do not respond, by their name at Slurm. */
+  readonly silent: ReadonlyMap<string, HeldAmounts>;
   /** Nodes that this executor has drained in Slurm, by name there: they stay in the fleet, where they are drained too. */
   readonly ownDrains: ReadonlySet<string>;
   /** Nodes that others have drained, or that are down. */
@@ -104,17 +106,19 @@ export function readCluster(
   }
   const closed = new Set(out.keys());
   const used = new Map(usedAmounts(answers.nodes));
+  const silent = new Map<string, HeldAmounts>();
   for (const { name, state, flags = [], gpus, hardware } of rows) {
-    const drains = isDraining.test(state ?? "");
-    if (drains) closed.add(name);
-    // A node that does not respond is no lost node until SlurmdTimeout, and gets no new work meanwhile.
-    if (drains || flags.includes("not_responding"))
-      used.set(name, { accelerators: gpus ?? 0, cores: hardware?.cpus ?? 0, memoryMib: hardware?.memoryMib ?? 0 });
+    const all = { accelerators: gpus ?? 0, cores: hardware?.cpus ?? 0, memoryMib: hardware?.memoryMib ?? 0 };
+    // A node that does not respond is no lost node until SlurmdTimeout.
+    if (flags.includes("not_responding")) silent.set(name, all);
+    if (!isDraining.test(state ?? "")) continue;
+    closed.add(name);
+    used.set(name, all);
   }
   const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
   const known = rows.filter(({ name }) => nodes.has(nodeIdOf(executor, name)));
   const signals = slurmSignals(known, (name) => nodeIdOf(executor, name));
-  return { inventory, nodes, outOfService: out, used, ownDrains, closed, unreadCount, signals };
+  return { inventory, nodes, outOfService: out, used, silent, ownDrains, closed, unreadCount, signals };
 }
 
 const isOwnDrain = ({ state, reason }: NodeRow, mark: string | null): boolean =>
