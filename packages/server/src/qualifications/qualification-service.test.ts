@@ -220,6 +220,35 @@ ${passing}`,
     expect(readFileSync(path.join(bench.home, "peers"), "utf8")).toMatch(/^p1 \nn1 p1\nn2 (?:p1|n1)\n$/);
   });
 
+  it("compares results of the same command and baseline", async () => {
+    const bench = new Bench(
+      `const figures = Number(process.argv[3] ?? readFileSync(home + "/figures", "utf8"));
+const results = [{ test: "t", verdict: "pass" }, ...Array.from({ length: figures }, () => ({ test: "gpu", value: 100, unit: "GB/s" }))];
+console.log(JSON.stringify({ suite: "quick", results, complete: true }));`,
+      { atOnce: 3 },
+    );
+    const isProven = (name: string): boolean => bench.node(name)?.qualification === undefined;
+    const figures = path.join(bench.home, "figures");
+    writeFileSync(figures, "8");
+    bench.join("n1", "n2", "n3");
+    await bench.until(() => ["n1", "n2", "n3"].every(isProven));
+    writeFileSync(figures, "7");
+    bench.join("n4");
+    await bench.until(() => bench.node("n4")?.qualification?.phase === "failed");
+    expect(bench.service.resultOf("n4")?.detail).toBe("gpu: 7 figures, its peers 8");
+    // The accelerators were removed by plan.
+    const file = path.join(bench.home, "qualifications.yaml");
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), baseline: "seven" }));
+    bench.receive({ ...by, kind: "qualifyNode", nodeId: nodeId("n4") });
+    await bench.until(() => isProven("n4"));
+    // The suite measures less.
+    const declared = JSON.parse(readFileSync(file, "utf8")) as { readonly command: readonly string[] };
+    writeFileSync(file, JSON.stringify({ ...declared, command: [...declared.command, "6"] }));
+    bench.join("n5");
+    await bench.until(() => isProven("n5"));
+    expect(bench.service.resultOf("n5")?.measurements).toHaveLength(7);
+  });
+
   it("continues over a restart, and begins no run twice", async () => {
     const bench = new Bench(
       `while (!existsSync(home + "/go")) await new Promise((done) => setTimeout(done, 20)); ${passing}`,

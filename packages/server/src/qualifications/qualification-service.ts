@@ -27,7 +27,7 @@ import {
   stopRun,
   type RunResult,
 } from "./run-folder.ts";
-import { readSuites, suiteOf, suitesStamp, type Suite } from "./suite-file.ts";
+import { basisOf, readSuites, suiteOf, suitesStamp, type Suite } from "./suite-file.ts";
 
 const TICK_MS = 1_000;
 /** A run without a process may not have been claimed yet for this long. */
@@ -277,7 +277,7 @@ export class QualificationService {
   }
 
   async #peersOf({ nodeId, pool, qualification }: Candidate): Promise<IdlePeers> {
-    const proven = this.#results.peers(pool, qualification.suite, nodeId).map(({ node }) => node);
+    const proven = this.#results.others(pool, qualification.suite, nodeId).map(({ node }) => node);
     const inUse = new Set([...this.#peersInUse.values()].flat());
     return this.#parts.driver.read((engine) => idlePeers(engine, nodeId, { proven, inUse }));
   }
@@ -295,8 +295,8 @@ export class QualificationService {
       process.env[each] === undefined ? [] : [[each, process.env[each]] as const],
     );
     const env = { ...Object.fromEntries(passedOn), ...suite.env, HEADROOM_NODE: nodeId };
-    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, repeat: suite.repeat, tests: suite.tests, peers }))
-      return;
+    const { repeat, tests } = suite;
+    if (!makeRunFolder(folder, { nodeId, words, env, limitMs, repeat, tests, peers, basis: basisOf(suite) })) return;
     const program = fileURLToPath(new URL("suite-runner.ts", import.meta.url));
     const child = spawn(process.execPath, [program, folder], { detached: true, stdio: "ignore" });
     // A process that cannot start leaves a run without a claim, which counts as cut.
@@ -309,16 +309,17 @@ export class QualificationService {
     const { nodeId, pool, qualification } = candidate;
     const { suite } = qualification;
     if (problem !== null) return this.#report(candidate, plain(problem), durationMs);
-    const peers = this.#results.peers(pool, suite, nodeId);
-    const required = readRequest(this.#folderOf(qualification))?.tests;
-    if (required === undefined) return this.#report(candidate, "the request of the run is not readable", durationMs);
-    const compared = peers.flatMap((each) => each.measurements);
+    const request = readRequest(this.#folderOf(qualification));
+    if (request === null) return this.#report(candidate, "the request of the run is not readable", durationMs);
+    const { tests: required, basis } = request;
+    const of = { node: nodeId, pool, suite, ...(basis === undefined ? {} : { basis }) };
+    const compared = this.#results.peers(of).flatMap((each) => each.measurements);
     const proof = proofOf({ node: nodeId, texts: [stdout, ...further], required, peers: compared });
     const failure = code === 0 ? "" : `the suite ended with code ${code}: ${plain(stderr)}; `;
     const isPassed = code === 0 && proof.isPassed;
     const detail = plain(`${failure}${proof.detail}`);
     // The result is stored before the report: a crash between both judges the same result again.
-    const stored = { node: nodeId, pool, suite, atMs: this.#parts.nowMs(), durationMs, isPassed, detail };
+    const stored = { ...of, atMs: this.#parts.nowMs(), durationMs, isPassed, detail };
     await this.#results.keep({ ...stored, measurements: proof.measurements });
     const { id, run } = qualification;
     await this.#parts.driver.observe({ kind: "qualificationEnded", nodeId, id, run, isPassed, detail, durationMs });
@@ -328,8 +329,9 @@ export class QualificationService {
   async #report({ nodeId, qualification }: Candidate, detail: string, durationMs: number): Promise<void> {
     const { id, run, suite } = qualification;
     const report = { nodeId, id, run, isPassed: false, detail, durationMs };
-    await this.#results.note(nodeId, { suite, atMs: this.#parts.nowMs(), durationMs, isPassed: false, detail });
+    // A full disk must not keep the run from ending.
     await this.#parts.driver.observe({ kind: "qualificationEnded", ...report });
+    await this.#results.note(nodeId, { suite, atMs: this.#parts.nowMs(), durationMs, isPassed: false, detail });
   }
 
   /** The middle of the durations with which nodes of the pool passed; the limit, if none did. */

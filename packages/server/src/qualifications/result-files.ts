@@ -4,6 +4,7 @@ import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/p
 import path from "node:path";
 import type { Measurement } from "@headroom/health";
 import type { QualificationSuite } from "@headroom/model";
+import { isOfBasis } from "./suite-file.ts";
 
 const FOLDER = "qualification-results";
 const MEASUREMENTS_MAX = 2_000;
@@ -22,6 +23,8 @@ export interface StoredResult {
   readonly isPassed: boolean;
   readonly detail: string;
   readonly measurements: readonly Measurement[];
+  /** `basisOf` the suite. Absent: an earlier build stored it. */
+  readonly basis?: string;
 }
 
 /** One run of a suite, without its measurements. */
@@ -69,10 +72,22 @@ export class ResultFiles {
     return [...this.#known.values()].filter((each) => each.isPassed && each.pool === pool && each.suite === suite);
   }
 
-  /** The newest results, with which another node is compared. */
-  peers(pool: string, suite: QualificationSuite, node: string): readonly StoredResult[] {
+  /** The newest results with which other nodes of the pool passed. */
+  others(pool: string, suite: QualificationSuite, node: string): readonly StoredResult[] {
     const others = this.passed(pool, suite).filter((each) => each.node !== node);
-    return others.toSorted((left, right) => right.atMs - left.atMs).slice(0, PEERS_MAX);
+    return others.toSorted((left, right) => right.atMs - left.atMs);
+  }
+
+  /** Those with which a result of the node is compared. */
+  peers({
+    pool,
+    suite,
+    node,
+    basis,
+  }: Pick<StoredResult, "pool" | "suite" | "node" | "basis">): readonly StoredResult[] {
+    return this.others(pool, suite, node)
+      .filter((each) => isOfBasis(each, basis))
+      .slice(0, PEERS_MAX);
   }
 
   async keep(result: StoredResult): Promise<void> {

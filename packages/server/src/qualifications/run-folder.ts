@@ -12,6 +12,8 @@ export interface RunRequest {
   readonly repeat?: number;
   /** Tests that must be in the result, as they were declared when the run began. */
   readonly tests: readonly string[];
+  /** `basisOf` the suite, as it was declared when the run began. Absent: an earlier build began the run. */
+  readonly basis?: string;
   /** Names of the nodes with which the network is measured. Absent: an earlier build began the run. */
   readonly peers?: readonly string[];
 }

@@ -2,11 +2,12 @@
  * `qualifications.yaml` in the state directory: the suites that prove nodes, one document for each. Only operators of the
  * machine write it: it states what the control plane runs. A pool of this machine has a small suite `quick` without it.
  */
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ReadonlyState } from "@headroom/engine";
-import { QUALIFICATION_SUITES } from "@headroom/model";
+import { canonicalJson, QUALIFICATION_SUITES } from "@headroom/model";
 import type { QualificationSuite } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { parseAllDocuments } from "yaml";
@@ -33,9 +34,15 @@ const suite = z.strictObject({
   env: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).default({}),
   /** Runs of the command, as far as the limit allows. Default: 3 for `quick`, 1 for `full`. */
   repeat: z.number().int().min(1).max(9).optional(),
+  /** Any text. With another one, nodes are compared with later results alone, as after a planned change of the hardware. */
+  baseline: z.string().min(1).max(100).optional(),
 });
 
-export type Suite = Pick<z.output<typeof suite>, "command" | "tests" | "env"> & { readonly repeat: number };
+export type Suite = Pick<z.output<typeof suite>, "command" | "tests" | "env" | "baseline"> & {
+  readonly repeat: number;
+  /** Present for a suite that comes along, absent for one that is declared. */
+  readonly version?: string;
+};
 type SuiteDocument = z.output<typeof suite>;
 
 /** Throws `invalidQualifications` with every problem that is found. */
@@ -87,8 +94,26 @@ export function suiteOf(
   const kind = executors.get(pool.executor)?.kind ?? pool.executor;
   if (kind !== "local" || name !== "quick") return null;
   const program = fileURLToPath(new URL("small-suite.ts", import.meta.url));
-  return { command: [process.execPath, program, "{node}", "{peers}"], tests: SMALL_TESTS, env: {}, repeat: 1 };
+  const command = [process.execPath, program, "{node}", "{peers}"];
+  return { command, tests: SMALL_TESTS, env: {}, repeat: 1, version: SMALL_VERSION };
 }
+
+/**
+ * Results are compared with those of the same basis, because other words of the command can give other figures and facts: a digest of the
+ * command, and the baseline if one is stated. The built-in suite counts its versions: its path changes with each installation.
+ */
+export const basisOf = ({ command, version, baseline }: Suite): string => {
+  const made = version ?? createHash("sha256").update(canonicalJson(command)).digest("hex").slice(0, BASIS_CHARS);
+  return baseline === undefined ? made : `${made} ${baseline}`;
+};
+
+/** Whether a stored result is of a basis. Results of builds that stored none count until a baseline is stated. */
+export const isOfBasis = ({ basis: stored }: { readonly basis?: string }, basis: string | undefined): boolean =>
+  stored === basis || basis === undefined || (stored === undefined && !basis.includes(" "));
+
+const BASIS_CHARS = 16;
+/** Changes when the suite measures or words something in another way. */
+const SMALL_VERSION = "small-suite-1";
 
 /** The median of three runs has half of the noise of one, which few peers need. */
 const REPEAT = { quick: 3, full: 1 } as const satisfies Record<QualificationSuite, number>;
