@@ -75,15 +75,29 @@ export const nodeHandlers: Pick<Handlers, NodeOperation> = {
 /** Nodes of the pool that are compared: a majority of more says no more, and costs the event loop time. */
 const COMPARED_MAX = 2_000;
 
+type Facts = ReadonlyMap<string, string>;
+type Measurements = Parameters<typeof factsOfNode>[1];
+
+const NO_LABELS: Readonly<Record<string, string>> = {};
+const NO_MEASUREMENTS: Measurements = [];
+/** Facts by the labels of the node and its result, which are replaced when they change. */
+const knownFacts = new WeakMap<object, { readonly measurements: Measurements; readonly facts: Facts }>();
+
 function differencesOf(
   { driver, qualifications }: ControlPlane,
   pool: string,
   id: string,
 ): Promise<Answer<"nodeQualification">["differences"]> {
   return driver.read(({ state }) => {
-    const factsOf = (node: Pick<Node, "id" | "labels">): ReadonlyMap<string, string> =>
-      factsOfNode(node.labels ?? {}, qualifications.resultOf(node.id)?.measurements ?? []);
-    const others: ReadonlyMap<string, string>[] = [];
+    const factsOf = ({ id: of, labels = NO_LABELS }: Pick<Node, "id" | "labels">): Facts => {
+      const measurements = qualifications.resultOf(of)?.measurements ?? NO_MEASUREMENTS;
+      const known = knownFacts.get(labels);
+      if (known?.measurements === measurements) return known.facts;
+      const facts = factsOfNode(labels, measurements);
+      if (labels !== NO_LABELS) knownFacts.set(labels, { measurements, facts });
+      return facts;
+    };
+    const others: Facts[] = [];
     for (const node of state.nodes.values()) {
       if (node.pool !== pool || node.id === id) continue;
       others.push(factsOf(node));
