@@ -4,8 +4,8 @@
  */
 import type { NodeId } from "@headroom/model";
 
-/** Score of one critical fault, of one loss, or of two warnings. */
-const FAILED_MIN = 2;
+/** Score of a node that failed: of one critical fault, of one loss, or of two warnings. */
+export const FAILED_SCORE = 2;
 const FAILED_NODES_MIN = 3;
 const CHANCE_MAX = 0.001;
 /** A larger part of the fleet has no others to compare with. */
@@ -21,16 +21,16 @@ export interface FailingCohort {
   readonly otherSize: number;
 }
 
-/** `scoreOf`: the score of each node that has one. The least probable cohort comes first. */
+/** `failedNodes`: those that failed lately. The least probable cohort comes first. */
 export function failingCohorts(
-  scoreOf: ReadonlyMap<NodeId, number>,
+  failedNodes: ReadonlySet<NodeId>,
   nodes: ReadonlyMap<NodeId, { readonly domains: readonly string[] }>,
 ): readonly FailingCohort[] {
   const failedIn = new Map<string, number>();
   let failedCount = 0;
-  for (const [node, score] of scoreOf) {
+  for (const node of failedNodes) {
     const domains = nodes.get(node)?.domains;
-    if (score < FAILED_MIN || domains === undefined) continue;
+    if (domains === undefined) continue;
     failedCount++;
     for (const key of domains) failedIn.set(key, (failedIn.get(key) ?? 0) + 1);
   }

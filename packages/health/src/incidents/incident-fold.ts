@@ -3,7 +3,7 @@
  * one cause. Deterministic: the same events give the same incidents, whenever they are read. It reads no clock.
  */
 import type { Event, NodeFault, NodeId } from "@headroom/model";
-import { failingCohorts } from "./cohorts.ts";
+import { FAILED_SCORE, failingCohorts } from "./cohorts.ts";
 import type { FailingCohort } from "./cohorts.ts";
 import { domainKey } from "./domains.ts";
 import { isOneNode } from "./failure.ts";
@@ -138,9 +138,9 @@ export class IncidentFold {
 
   /** Cohorts of nodes that fail more often than the others, the least probable first. `explained`: nodes whose failures have a known cause. */
   failingCohorts(nowMs: number, explained: ReadonlySet<NodeId>): readonly FailingCohort[] {
-    const scores = new Map(this.scores.now(nowMs, this.#sharedNodes()));
-    for (const node of explained) scores.delete(node);
-    return failingCohorts(scores, this.#topology.nodes);
+    const failed = new Set(this.scores.above(FAILED_SCORE, nowMs, this.#sharedNodes()).map(({ node }) => node));
+    for (const node of explained) failed.delete(node);
+    return failingCohorts(failed, this.#topology.nodes);
   }
 
   /** The incident with a failure of this id; `null`: there is none. */
