@@ -287,7 +287,8 @@ function checkConstraints(
     if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);
     if (!takesKind(state, node, spec)) broken.push(`${node.id} takes no work of the kind ${spec.kind}`);
     if (!canRunImage(state, node, spec)) broken.push(`${node.id} runs no container images`);
-    if (!givesSecrets(state, node, spec)) broken.push(`${node.id} gives workers no secrets`);
+    if (!givesSecrets(state, node, { ...spec, actor: workload.actor }))
+      broken.push(`${node.id} gives workers no secrets`);
     if (!canBring(state, node, spec)) broken.push(`${node.id} gets no inputs from stores`);
     if (!canUpload(state, node, spec)) broken.push(`${node.id} uploads nothing`);
   }

@@ -3,7 +3,7 @@
  * capacity could hold the gang. Shares no code with placement.
  */
 import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec, WorkloadKindName, WorkloadSpec } from "@headroom/model";
-import { isRegistered } from "@headroom/model";
+import { ANY_SECRET, isRegistered, refusedSecret } from "@headroom/model";
 import { findVersionOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 
@@ -18,6 +18,7 @@ export interface Constraints {
   readonly checkpointStore?: string;
   readonly produces?: WorkloadSpec["produces"];
   readonly team?: WorkloadSpec["team"];
+  readonly actor?: string;
   readonly dir?: string | null;
   readonly checkpointDir?: string | null;
 }
@@ -71,11 +72,15 @@ export function canRunImage(
 export function givesSecrets(
   { pools, executors }: ReadonlyState,
   { pool: name }: Node,
-  { secrets }: Constraints,
+  { secrets, team, actor = "" }: Constraints,
 ): boolean {
   const pool = pools.get(name);
   const executor = pool === undefined ? undefined : executors.get(pool.executor);
-  return secrets === undefined || executor === undefined || executor.capabilities.secrets === true;
+  if (secrets === undefined || executor === undefined) return true;
+  const { secrets: gives, secretRules = [ANY_SECRET] } = executor.capabilities;
+  return (
+    gives === true && (team === undefined || refusedSecret(secretRules, { actor, spec: { team, secrets } }) === null)
+  );
 }
 
 /** Whether the node's executor uploads, and from where the work says, if the work names a store for what it makes. */

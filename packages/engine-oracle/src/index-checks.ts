@@ -322,6 +322,7 @@ function checkClasses(findings: Findings, world: World, nowMs: number): void {
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
   for (const bucket of queue.classes()) {
     const { request } = bucket;
+    const asked = requestOf(request);
     const fitsFleet = knownFit(world, bucket);
     const isClosed = bucket.memo.get(rejectedAtEpoch) === capacity.freedEpoch + teamUse.limitEpoch;
     const first = bucket.waiting.first();
@@ -329,17 +330,16 @@ function checkClasses(findings: Findings, world: World, nowMs: number): void {
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
     // The calendar cannot be evaluated for a bucket without workloads.
     const fits = (): boolean =>
-      couldNow({ ...request.spec, actor: request.actor }) &&
-      (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
+      couldNow(asked) && (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
     findings.expect(!isClosed || !fits(), () => `${describe(bucket)} is closed and fits`);
     if (fitsFleet === null) continue;
     if (isInGroups(request)) {
-      const isSure = couldEver(request.spec);
+      const isSure = couldEver(asked);
       findings.expect(!isSure || fitsFleet, () => `${describe(bucket)} is said not to fit the empty fleet`);
       continue;
     }
     const isKnown = canBeTold(state, request.spec);
-    const isRight = fitsFleet === couldEver(request.spec);
+    const isRight = fitsFleet === couldEver(asked);
     // A gang that may use hot spares may fit on hot spares only.
     findings.expect(
       !isKnown || isRight || (fitsFleet && request.lostWorkers > 0),

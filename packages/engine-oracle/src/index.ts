@@ -4,7 +4,7 @@
  */
 export { checkBatch } from "./batch-checks.ts";
 export { checkInvariants } from "./invariants.ts";
-export { feasibility } from "./recount.ts";
+export { feasibility, requestOf } from "./recount.ts";
 export type { Feasibility, GangRequest } from "./recount.ts";
 export { checkState } from "./state-checks.ts";
 export { checkIndexes } from "./index-checks.ts";

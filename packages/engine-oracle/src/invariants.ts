@@ -9,7 +9,7 @@ import type { BlockedReason, Workload } from "@headroom/model";
 import { explain } from "@headroom/explain";
 import { checkRestBesideReservations } from "./backfill.ts";
 import { checkIndexes } from "./index-checks.ts";
-import { feasibility, hasReadyTask } from "./recount.ts";
+import { feasibility, hasReadyTask, requestOf } from "./recount.ts";
 import type { Feasibility } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkState } from "./state-checks.ts";
@@ -69,7 +69,7 @@ function isTrue(
 ): boolean {
   switch (reason.kind) {
     case "exceedsFleet":
-      return !fits.couldEver(workload.spec) && reason.placeableWorkers < reason.workers;
+      return !fits.couldEver(requestOf(workload)) && reason.placeableWorkers < reason.workers;
     case "acceleratorShortfall":
       return reason.freeCount < reason.neededCount && reason.freeCount <= reason.fleetCount;
     case "workerShortfall":

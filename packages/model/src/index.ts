@@ -56,6 +56,7 @@ export * from "./resources/usage-history.ts";
 export * from "./resources/attempt.ts";
 export * from "./resources/workload.ts";
 export * from "./resources/rollout.ts";
+export * from "./resources/secret-rules.ts";
 export * from "./resources/workload-changes.ts";
 export * from "./resources/workload-kind.ts";
 export * from "./policy/checkpoint-timeout.ts";

@@ -111,6 +111,7 @@ export const event = z
           logs: z.boolean(),
           images: z.boolean().optional(),
           secrets: z.boolean().optional(),
+          secretRules: z.array(z.string()).optional(),
           inputs: z.boolean().optional(),
           uploads: z.boolean().optional(),
           uploadsFrom: z.array(z.string()).optional(),

@@ -188,12 +188,14 @@ export const blockedReason = z
     z
       .object({
         kind: z.literal("secrets"),
-        pools: z.array(z.string()).meta({ description: "Pools whose executor gives workers secrets of its cluster." }),
+        pools: z
+          .array(z.string())
+          .meta({ description: "Pools whose executor gives the workers the secrets that they name." }),
         workers: count,
         placeableWorkers: count,
         sentence,
       })
-      .meta({ description: "Capacity is free, but not in pools that give workers secrets." }),
+      .meta({ description: "Capacity is free, but not in pools that give the workers their secrets." }),
     z
       .object({
         kind: z.literal("transfers"),

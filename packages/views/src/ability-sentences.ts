@@ -18,5 +18,5 @@ export const secretsSentence = ({
   workers,
 }: BlockedReason & { readonly kind: "secrets" }): string =>
   pools.length === 0
-    ? "Secrets: no pool gives workers secrets (`secrets` of a Kubernetes executor)."
-    : `Secrets: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that give workers secrets (${pools.join(", ")}).`;
+    ? "Secrets: no pool gives the workers the secrets that they name (`secrets` of a Kubernetes executor)."
+    : `Secrets: ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"} in pools that give the workers their secrets (${pools.join(", ")}).`;

@@ -34,7 +34,8 @@ export const fleetEvents: Appliers<FleetEvent> = {
     const before = state.executors.get(executor.id)?.capabilities;
     const { images, secrets, inputs, uploads } = executor.capabilities;
     const isElsewhere = before?.uploadsFrom?.join("\n") !== executor.capabilities.uploadsFrom?.join("\n");
-    const isNew = before?.images !== images || before?.secrets !== secrets;
+    const isOther = before?.secretRules?.join("\n") !== executor.capabilities.secretRules?.join("\n");
+    const isNew = before?.images !== images || before?.secrets !== secrets || isOther;
     // Work in container images, with secrets or transfers, that no node could hold may fit now, or no longer.
     if (isNew || before?.inputs !== inputs || before?.uploads !== uploads || isElsewhere) capacity.nodesChanged();
     state.executors.set(executor.id, executor);

@@ -13,6 +13,11 @@ interface SnapshotFeature {
 
 /** Newest first. A change of the stored form is a further row with the next number. */
 const features: readonly SnapshotFeature[] = [
+  // Executors that list the secrets which work may name.
+  {
+    format: 37,
+    isIn: ({ executors }) => some(executors, ({ capabilities }) => capabilities.secretRules !== undefined),
+  },
   // Rollouts with copied requests.
   {
     format: 36,

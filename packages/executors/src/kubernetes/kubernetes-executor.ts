@@ -357,6 +357,7 @@ const capabilitiesOf = (settings: KubernetesSettings): ExecutorCapabilities => (
   logs: true,
   images: true,
   secrets: settings.secrets.length > 0,
+  ...(settings.secrets.length > 0 ? { secretRules: settings.secrets } : {}),
   inputs: settings.readsStores || bringsInputs(settings),
   // Without stores, work that names one is refused when it is submitted.
   uploads: settings.leavesOutputs || (settings.uploadsOutputs && bringsInputs(settings)),

@@ -31,6 +31,8 @@ export interface ExecutorCapabilities {
   readonly images?: boolean;
   /** Gives workers secrets of its cluster that the workload names. Absent: it does not, or an earlier build registered it. */
   readonly secrets?: boolean;
+  /** Secrets that work may name there, with `{team}` or `{user}` in a name. Absent: any, or an earlier build registered it. */
+  readonly secretRules?: readonly string[];
   /** Brings inputs from declared stores before workers start, or they read stores themselves. Absent: an earlier build registered it. */
   readonly inputs?: boolean;
   /** Uploads artifacts and checkpoints to stores, or leaves them by the choice of the operator. Absent: an earlier build registered it. */
@@ -45,7 +47,7 @@ export interface ExecutorCapabilities {
 }
 
 /** An ability that an executor has or has not. */
-export type ExecutorAbility = Exclude<keyof ExecutorCapabilities, "uploadsFrom">;
+export type ExecutorAbility = Exclude<keyof ExecutorCapabilities, "uploadsFrom" | "secretRules">;
 
 export interface ExecutorSpec {
   readonly id: ExecutorId;

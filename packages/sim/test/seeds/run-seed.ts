@@ -6,7 +6,7 @@ import { hashText } from "@headroom/model";
 import type { AttemptId, Event, Input, LaunchGang, WorkloadId } from "@headroom/model";
 import { readyTask } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import { feasibility } from "@headroom/engine-oracle";
+import { feasibility, requestOf } from "@headroom/engine-oracle";
 import {
   Checkers,
   createSimulation,
@@ -224,7 +224,7 @@ function passesSomebody(state: ReadonlyState, { workloadId }: { readonly workloa
       other.ordinal < started.ordinal &&
       other.spec.priority >= started.spec.priority &&
       readyTask(other, state.nowMs) !== null &&
-      couldEver(other.spec),
+      couldEver(requestOf(other)),
   );
 }
 
@@ -263,7 +263,7 @@ function mustBeDone({ state }: Engine): void {
   for (const workload of state.workloads.values()) {
     const waitsOn =
       workload.waitsFor?.some(({ workloadId }) => state.workloads.get(workloadId)?.endedAtMs === null) === true;
-    if (workload.endedAtMs === null && !waitsOn && couldEver(workload.spec)) {
+    if (workload.endedAtMs === null && !waitsOn && couldEver(requestOf(workload))) {
       throw new Violation(`${workload.id} is ${workload.phase} for ever although the fleet could hold it`);
     }
   }

@@ -1,11 +1,8 @@
 /** Secrets that work names: which of them its pods may get, and how they stand in a pod. Values are never read here. Pure. */
+import { refusedSecret } from "@headroom/model";
 import type { LaunchGang } from "@headroom/model";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { KubernetesSettings } from "../settings.ts";
-import { secretByRule } from "./submitter-names.ts";
-
-/** The rule that any Secret of the namespace fits. */
-const ANY = "*";
 
 export interface PodSecrets {
   readonly env: readonly object[];
@@ -20,18 +17,14 @@ export function podSecrets(launch: LaunchGang, { secrets: rules }: Pick<Kubernet
     const at = reference.indexOf("/");
     return { variable, name: reference.slice(0, at), key: reference.slice(at + 1) };
   });
-  for (const name of new Set([...keys.map((each) => each.name), ...envFrom, ...pull])) refuse(launch, name, rules);
+  const refused = refusedSecret(rules, launch);
+  if (refused !== null)
+    throw new RefusedGang(
+      `work of the team ${launch.spec.team} may not have the Secret ${refused}. Add it to secrets of the executor, or name another`,
+    );
   return {
     env: keys.map(({ variable, name, key }) => ({ name: variable, valueFrom: { secretKeyRef: { name, key } } })),
     envFrom: envFrom.map((name) => ({ secretRef: { name } })),
     pull,
   };
-}
-
-function refuse(launch: LaunchGang, name: string, rules: readonly string[]): void {
-  if (rules.includes(ANY) || rules.includes(name)) return;
-  if (rules.some((rule) => rule.includes("{") && secretByRule(rule, launch) === name)) return;
-  throw new RefusedGang(
-    `work of the team ${launch.spec.team} may not have the Secret ${name}. Add it to secrets of the executor, or name another`,
-  );
 }

@@ -2,6 +2,7 @@
  * The namespace and the service account of an attempt, by the rules of the executor. A submitter or a team that the rules do not map is
  * refused before a pod exists: a changed name could be that of someone else. Pure.
  */
+import { teamLabel } from "@headroom/model";
 import type { LaunchGang } from "@headroom/model";
 import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { KubernetesSettings } from "../settings.ts";
@@ -10,8 +11,6 @@ type Launch = Pick<LaunchGang, "actor" | "spec">;
 
 /** RFC 1123, "label". */
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-/** RFC 1123, "subdomain", of Secrets. */
-const SECRET = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 export function namespaceOf(
   launch: Launch,
@@ -72,24 +71,11 @@ export function byRule(rule: string, launch: Launch): string {
 }
 
 const filled = (rule: string, { actor, spec }: Launch): string =>
-  rule.replaceAll("{user}", actor).replaceAll("{team}", () => teamLabel(spec.team));
+  rule.replaceAll("{user}", actor).replaceAll("{team}", () => labelOf(spec.team));
 
-/** The Secret that the rule gives; `null`: it gives none for this submitter or team, and another rule may. */
-export function secretByRule(rule: string, launch: Launch): string | null {
-  if (rule.includes("{user}") && !LABEL.test(launch.actor)) return null;
-  try {
-    const name = filled(rule, launch);
-    return SECRET.test(name) ? name : null;
-  } catch (error) {
-    if (error instanceof RefusedGang) return null;
-    throw error;
-  }
-}
-
-/** Teams as parts of names: `lab/nlp` is `lab--nlp`, which no other team is. */
-function teamLabel(team: string): string {
-  const segments = team.split("/");
-  if (segments.every((each) => LABEL.test(each) && !each.includes("--"))) return segments.join("--");
+function labelOf(team: string): string {
+  const label = teamLabel(team);
+  if (label !== null) return label;
   throw new RefusedGang(
     `the team ${team} is no part of a name of Kubernetes (lower-case letters, digits and single '-'), and a changed name could be that of another team. List the team in namespaces of the executor, and use no {team} in its other rules`,
   );
