@@ -33,3 +33,25 @@ it("sees a jump, and no rise in the noise of a constant rate", () => {
   for (const seed of seeds) expect(isRisenOnce(seed, (afterS) => (afterS < 100 ? 7 : 20))).toBe(true);
   expect(seeds.filter((seed) => isRisenOnce(seed, () => 7))).toEqual([]);
 });
+
+/** Looks at a steady rate every two seconds. Returns the seconds after the last fall at which it counts as risen first. */
+function firstRisen(perSecond: (atS: number) => number, fallsAtS: readonly number[], untilS = 600): number | null {
+  const rise = new RateRise();
+  for (let second = -600; second <= untilS; second += 2) {
+    rise.add(1000 * second, perSecond(second));
+    if (fallsAtS.includes(second)) rise.fell(1000 * second);
+    else if (second > fallsAtS.at(-1)! && rise.isRisen(1000 * second)) return second;
+  }
+  return null;
+}
+
+it("sees soon that a load returns which had dropped before the fall", () => {
+  const dropped = (atS: number): number => (atS < -40 ? 20 : atS < 120 ? 7 : 15);
+  expect(firstRisen(dropped, [0, 60])).toBeLessThanOrEqual(140);
+  expect(firstRisen(dropped, [0])).toBeLessThanOrEqual(180);
+});
+
+it("sees no rise in a load that rose before the fall and stays", () => {
+  for (const sinceS of [-300, -200, -100, -60]) expect(firstRisen((atS) => (atS < sinceS ? 5 : 10), [0])).toBeNull();
+  expect(firstRisen((atS) => (atS >= -200 && atS < -100 ? 20 : 5), [0])).toBeNull();
+});
