@@ -149,6 +149,29 @@ describe("readings of a rollout", () => {
     expect(readingsOf([first, second])).toMatchObject({ canary: { requests: 60 }, baseline: { requests: 60 } });
   });
 
+  it("need scores while requests are copied, and in no later step", () => {
+    const abort = { errorRateMilli: 10, qualityMilli: 50 };
+    const at = (changes: Partial<Rollout>, quality?: readonly [number, number, number]) => {
+      const workload = endpoint({ ...inSteps, steps: [0, 50, 100], shadow: 100, ...changes });
+      Object.assign(workload.spec, { rollout: { ...rules, abort } });
+      const scored = (sum: number) => (quality === undefined ? {} : { quality: [quality[0], sum, sum] as const });
+      const [own, present] = [quality?.[1] ?? 0, quality?.[2] ?? 0];
+      const canary = { ...counted(60, 0), ...scored(own) };
+      const reading = reported({ canary, baseline: { ...counted(60, 0), ...scored(present) } } as never);
+      return verdictOn(workload, readingsOf([reading]))?.kind;
+    };
+    expect([at({}), at({ step: 1 })]).toEqual(["unknown", "good"]);
+    expect(at({}, [60, 60, 60])).toBe("good");
+    // What the copies showed counts in later steps too.
+    expect([at({}, [60, 6, 60]), at({ step: 1 }, [60, 6, 60])]).toEqual(["worse", "worse"]);
+    // The spec got a shadow during the rollout, which has none.
+    const { shadow: _shadow, ...without } = { ...inSteps, shadow: 100 };
+    const workload = endpoint(without);
+    Object.assign(workload.spec, { rollout: { ...rules, abort } });
+    const reading = reported({ canary: counted(60, 0), baseline: counted(60, 0) });
+    expect(verdictOn(workload, readingsOf([reading]))?.kind).toBe("good");
+  });
+
   it("judge only rollouts in steps", () => {
     expect(verdictOn(endpoint(oneByOne), readingsOf([reported({})]))).toBeNull();
   });

@@ -2,7 +2,7 @@
  * The next action on a rollout: by its verdict, its deadline, and the replicas that it has. Pure. A rollout that nobody looks
  * after ends: the new revision is promoted step by step, or rolled back at the deadline. Too few requests never advance it.
  */
-import { revisionNumberOf } from "@headroom/model";
+import { revisionNumberOf, shadowShare } from "@headroom/model";
 import type {
   Attempt,
   RolloutAction,
@@ -72,7 +72,11 @@ function squeezeIn(
 /** The verdict of the readings; `null`: there are none, or the rollout has no steps. */
 export function verdictOn({ spec, rollout }: Workload, readings: RolloutReadings | null): RolloutVerdict | null {
   if (readings === null || spec.kind !== "serve" || rollout?.steps === undefined) return null;
-  return rolloutVerdict(readings.canary, readings.baseline, marginsOf(spec.rollout?.abort ?? usualMargins));
+  const margins = marginsOf(spec.rollout?.abort ?? usualMargins);
+  // Without a shadow no request is copied, and copies alone are scored.
+  const quality = rollout.shadow === undefined ? null : margins.quality;
+  const needsScores = quality !== null && shadowShare(rollout) !== null;
+  return rolloutVerdict(readings.canary, readings.baseline, { ...margins, quality }, needsScores);
 }
 
 /** The steps were removed from the spec during the rollout. */

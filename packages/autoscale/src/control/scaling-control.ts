@@ -2,7 +2,7 @@
  * Scaling of one endpoint by its targets: the rule of `targets/` with the endpoint's own starts, between readings and the
  * command that a decision becomes. Pure: the server calls it with its clock, the demo with simulated time.
  */
-import { isBudgetSpent, replicaBounds, revisionNumberOf, typeOrder } from "@headroom/model";
+import { isBudgetSpent, replicaBounds, revisionNumberOf, shadowShare, typeOrder } from "@headroom/model";
 import type {
   Attempt,
   AttemptId,
@@ -43,6 +43,8 @@ export interface ScaledEndpoint {
   readonly ended: readonly EndedAttempt[];
   readonly revision: number;
   readonly isRollingOut: boolean;
+  /** The revision whose replicas get copies of requests alone. Absent: none. */
+  readonly shadowRevision?: number;
 }
 
 /** The body of the command `scaleEndpoint`. */
@@ -81,7 +83,7 @@ export function scaledEndpoint(
   active: readonly Attempt[],
   pools: Iterable<Pool>,
 ): ScaledEndpoint | null {
-  const { id, spec, scale, endedAtMs, stopRequested } = workload;
+  const { id, spec, scale, rollout, endedAtMs, stopRequested } = workload;
   if (endedAtMs !== null || stopRequested || spec.kind !== "serve") return null;
   if (spec.scale === undefined || scale === undefined) return null;
   const { team, priority } = spec;
@@ -99,7 +101,8 @@ export function scaledEndpoint(
     types: typeOrder(workload),
     ended: workload.endedAttempts,
     revision: revisionNumberOf(workload),
-    isRollingOut: workload.rollout !== undefined,
+    isRollingOut: rollout !== undefined,
+    ...(rollout === undefined || shadowShare(rollout) === null ? {} : { shadowRevision: rollout.number }),
   };
 }
 
@@ -154,12 +157,14 @@ export class ScalingControl {
   }
 
   decide(endpoint: ScaledEndpoint, { reports, metrics = [], becameReady }: Seen, nowMs: number): ScalingStep {
-    const { id, scale, targets, bounds, active, isSpent = false } = endpoint;
+    const { id, scale, targets, bounds, active, shadowRevision, isSpent = false } = endpoint;
     this.#coldStarts.learn(active);
     this.#failures.learn(endpoint, becameReady);
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
-    const serving = active.filter(({ ready, stop }) => ready !== undefined && stop === null);
+    const serving = active.filter(
+      (each) => each.ready !== undefined && each.stop === null && revisionNumberOf(each) !== shadowRevision,
+    );
     const scalerTargets = targetsOf(targets);
     const decision = this.#scaler.decide(
       {

@@ -150,6 +150,21 @@ describe("the control of an endpoint", () => {
     expect(commandFor(41, { offers: [] })).not.toHaveProperty("acceleratorTypes");
   });
 
+  it("counts no replicas in the shadow, which serve no client", () => {
+    const ready = (revisionNumber: number) => ({
+      id: `a${revisionNumber}`,
+      stop: null,
+      revisionNumber,
+      placedAtMs: 1,
+      acceleratorType: "L4",
+      ready: { atMs: 20_001, address: `h:${revisionNumber}` },
+    });
+    const active = [ready(1), ready(2)] as unknown as readonly Attempt[];
+    const bounds = { min: 0, max: 1 };
+    expect(commandFor(5, { active, bounds })?.stopFirst).toEqual(["a2", "a1"]);
+    expect(commandFor(5, { active, bounds, shadowRevision: 2 })?.stopFirst).toEqual(["a1"]);
+  });
+
   it("takes a replica that waits for a further try off the type that failed", () => {
     const waiting = { types: ["L4", a100.type] };
     expect(commandFor(39, waiting)).toBeNull();

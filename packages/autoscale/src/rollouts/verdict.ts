@@ -58,10 +58,12 @@ const WORTH_FINDING = { ttft: 0.2, tpot: 0.1 } as const;
 /** With a large margin, a regression worth finding is this much beyond it. */
 const SCALE_MIN = 0.05;
 
+/** `needsScores`: without enough scores the verdict is `unknown`. Only copied requests are scored, so later steps bring none. */
 export function rolloutVerdict(
   canary: RevisionReading,
   baseline: RevisionReading,
   margins: RolloutMargins,
+  needsScores: boolean = margins.quality !== null,
 ): RolloutVerdict {
   const lnLimit = lnLimitOf(margins);
   const figures = [
@@ -70,19 +72,18 @@ export function rolloutVerdict(
     ...latencyFigure("tpot", canary, baseline, { margin: margins.tpot, lnLimit }),
     ...qualityFigure(canary, baseline, { margin: margins.quality, lnLimit }),
   ];
-  return { kind: kindOf(canary, baseline, figures), requests: canary.requests, figures };
+  return { kind: kindOf(canary, baseline, { figures, needsScores }), requests: canary.requests, figures };
 }
 
 function kindOf(
   canary: RevisionReading,
   baseline: RevisionReading,
-  figures: readonly FigureEvidence[],
+  { figures, needsScores }: { readonly figures: readonly FigureEvidence[]; readonly needsScores: boolean },
 ): RolloutVerdict["kind"] {
   const most = Math.max(0, ...figures.map(({ evidence }) => evidence));
   if (most >= 1) return "worse";
   if (most >= SUSPECT_SHARE) return "suspect";
   if (canary.requests < REQUESTS_MIN || baseline.requests < REQUESTS_MIN) return "unknown";
-  const needsScores = figures.some(({ figure }) => figure === "quality");
   return needsScores && (canary.quality?.count ?? 0) < REQUESTS_MIN ? "unknown" : "good";
 }
 
