@@ -162,9 +162,9 @@ describe("readings of a rollout", () => {
     };
     expect([at({}), at({ step: 1 })]).toEqual(["unknown", "good"]);
     expect(at({}, [60, 60, 60])).toBe("good");
-    // What the copies showed counts in later steps too.
+    // Scores of the copies count in later steps too.
     expect([at({}, [60, 6, 60]), at({ step: 1 }, [60, 6, 60])]).toEqual(["worse", "worse"]);
-    // The spec got a shadow during the rollout, which has none.
+    // A shadow that the spec got during the rollout is none of this rollout.
     const { shadow: _shadow, ...without } = { ...inSteps, shadow: 100 };
     const workload = endpoint(without);
     Object.assign(workload.spec, { rollout: { ...rules, abort } });

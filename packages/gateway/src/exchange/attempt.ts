@@ -91,6 +91,12 @@ export class Attempt implements ResponseReader {
     this.#connection?.cancel(this);
   }
 
+  /** Ends the attempt at the deadline of its request. A replica that has not begun to answer counts as for a client that leaves. */
+  giveUp(nowMs: number): void {
+    this.abandoned(nowMs);
+    this.cancel(nowMs);
+  }
+
   /** Called when the client has left. */
   abandoned(nowMs: number): void {
     if (this.head === undefined) this.pool.abandoned(this.replica, nowMs - this.startedAtMs, nowMs);

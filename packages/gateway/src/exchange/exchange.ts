@@ -464,7 +464,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #expired(error: ApiError): void {
     if (this.#hasBegun || this.#phase === "ending" || this.#phase === "ended") return;
     this.#releaseHold?.();
-    for (const attempt of this.#attempts) attempt.cancel(this.#runtime.now());
+    for (const attempt of this.#attempts) attempt.giveUp(this.#runtime.now());
     this.#refuse(error, this.#attempts.length > 0 ? "aborted" : "failed");
   }
 

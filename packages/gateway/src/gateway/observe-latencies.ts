@@ -8,7 +8,7 @@ import type { Pool } from "../replicas/pool.ts";
  */
 export function observeLatencies(
   pool: Pool | undefined,
-  { record, replicaId, decision, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
+  { record, replicaId, decision, attempts, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
   estimatedTokens: number,
 ): void {
   if (record.outcome !== "completed") return;
@@ -26,12 +26,16 @@ export function observeLatencies(
     record.completionTokens > 1 ? (endedAtMs - firstByteAtMs) / (record.completionTokens - 1) : Number.NaN;
   const firstTokenMs = firstByteAtMs - startedAtMs;
   pool?.latencies.observe({ endedAtMs, firstTokenMs, perTokenMs, promptTokens });
-  if (pool?.split === undefined) return;
+  const sent = attempts.findLast((each) => each.replica === replicaId && each.startedAtMs <= firstByteAtMs);
+  if (pool?.split === undefined || sent === undefined) return;
+  // Revisions are compared by the time at their replicas: what a request waited before says nothing about them, and copies of
+  // requests do not wait. The router expects nothing in the caches for copies.
+  const uncachedTokens = pool.split.isShadow ? record.promptTokens - record.cachedTokens : promptTokens;
   pool.split.observe({
     replicaId,
-    firstTokenMs,
+    firstTokenMs: firstByteAtMs - sent.startedAtMs,
     perTokenMs,
-    uncachedTokens: promptTokens,
+    uncachedTokens,
     busyCount: 1 + (pool.replicas.get(replicaId)?.requestCount ?? 0),
   });
 }

@@ -326,7 +326,7 @@ export class Pool {
   }
 
   /**
-   * Called when the client left before the first byte. During a rollout, requests that had waited longer than nearly all do count
+   * Called when the client left, or its deadline passed, before the first byte. During a rollout, requests that had waited longer than nearly all do count
    * as failed, for both revisions alike: a revision that hangs would otherwise never be judged.
    */
   abandoned(replica: Replica, waitedMs: number, nowMs: number): void {

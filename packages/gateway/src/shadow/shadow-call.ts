@@ -1,7 +1,7 @@
 /** One copy of a request at a replica of the new revision. Its answer is measured and thrown away. */
 import type { Operation } from "../protocols/endpoints.ts";
 import type { ResponseHead } from "../http/response-head.ts";
-import type { ResponseReader } from "../http/upstream-connection.ts";
+import type { ResponseReader, UpstreamFailure } from "../http/upstream-connection.ts";
 import { SseTap } from "../exchange/sse-tap.ts";
 import type { UpstreamMessage } from "../exchange/upstream-request.ts";
 import type { TokenCounts } from "../json/usage.ts";
@@ -33,8 +33,8 @@ export function callShadow(
   target: ShadowTarget,
   done: (answer: ShadowAnswer | undefined) => void,
 ): () => void {
-  const call = new ShadowCall(target, done);
-  call.send(message);
+  const call = new ShadowCall(message, target, done);
+  call.send();
   return () => call.cancel();
 }
 
@@ -42,23 +42,26 @@ class ShadowCall implements ResponseReader {
   readonly #target: ShadowTarget;
   readonly #done: (answer: ShadowAnswer | undefined) => void;
   readonly #kept = new KeptAnswer();
-  readonly #connection: ReturnType<Replica["connections"]["acquire"]>;
-  readonly #startedAtMs: number;
+  readonly #message: UpstreamMessage;
+  #connection: ReturnType<Replica["connections"]["acquire"]>;
+  #startedAtMs: number;
   #headAtMs = 0;
   #head: ResponseHead | undefined;
   #tap: SseTap | undefined;
   #timer: NodeJS.Timeout;
 
-  constructor(target: ShadowTarget, done: (answer: ShadowAnswer | undefined) => void) {
+  constructor(message: UpstreamMessage, target: ShadowTarget, done: (answer: ShadowAnswer | undefined) => void) {
+    this.#message = message;
     this.#target = target;
     this.#done = done;
     this.#startedAtMs = target.now();
-    // A connection that the replica may close just now would count as a failure of the revision.
-    this.#connection = target.replica.connections.acquire(true);
+    // As for requests of clients, whose times include the setup of a connection only now and then.
+    this.#connection = target.replica.connections.acquire(false);
     this.#timer = this.#waitFor(target.pool.config.firstByteTimeout);
   }
 
-  send({ head, body }: UpstreamMessage): void {
+  send(): void {
+    const { head, body } = this.#message;
     this.#connection.send(head, body, this);
   }
 
@@ -99,9 +102,15 @@ class ShadowCall implements ResponseReader {
     });
   }
 
-  responseFailed(): void {
+  responseFailed({ isStale }: UpstreamFailure): void {
     clearTimeout(this.#timer);
-    this.#done(undefined);
+    if (!isStale) return this.#done(undefined);
+    // The replica closed a kept-alive connection, which is no failure of the revision.
+    const { replica, pool } = this.#target;
+    this.#startedAtMs = this.#target.now();
+    this.#connection = replica.connections.acquire(true);
+    this.#timer = this.#waitFor(pool.config.firstByteTimeout);
+    this.send();
   }
 
   #waitFor(timeoutMs: number): NodeJS.Timeout {

@@ -31,7 +31,7 @@ interface Report {
 }
 
 /** A control plane that lists one endpoint with a rollout in the shadow, and keeps the last report of the gateway. */
-async function controlPlane(present: MockUpstream, next: MockUpstream, shadowMilli: number) {
+async function controlPlane(present: MockUpstream, next: MockUpstream, share: object) {
   const at = (mock: MockUpstream): string => mock.url.slice("http://".length);
   const known: { report?: Report } = {};
   const endpoint = {
@@ -39,7 +39,7 @@ async function controlPlane(present: MockUpstream, next: MockUpstream, shadowMil
     team: "default",
     workloadId: "w1",
     autoscaled: true,
-    rollout: { number: 2, startedAtMs: 5, weightMilli: 0, shadowMilli },
+    rollout: { number: 2, startedAtMs: 5, ...share },
     list: [
       { address: at(present), draining: false, revision: 1 },
       { address: at(next), draining: false, revision: 2 },
@@ -66,19 +66,34 @@ interface Started {
   readonly known: { readonly report?: Report };
 }
 
-async function start(next: MockOptions, { shadowMilli = 1000, pool = "" } = {}): Promise<Started> {
+interface Setting {
+  readonly shadowMilli?: number;
+  readonly weightMilli?: number;
+  readonly pool?: string;
+  /** The address of a second pool, to which requests go where the first one fails. */
+  readonly other?: string;
+}
+
+async function start(
+  next: MockOptions,
+  { shadowMilli = 1000, weightMilli = 0, pool = "", other }: Setting = {},
+): Promise<Started> {
   const mocks = [new MockUpstream({ tokens: 4 }), new MockUpstream(next)] as const;
   for (const mock of mocks) {
     await mock.start();
     cleanups.push(() => mock.kill().catch(() => undefined));
   }
-  const plane = await controlPlane(...mocks, shadowMilli);
+  const plane = await controlPlane(...mocks, shadowMilli > 0 ? { weightMilli, shadowMilli } : { weightMilli });
   const token = path.join(tmpdir(), `headroom-shadow-${process.pid}.token`);
   writeFileSync(token, "secret\n");
   const gateway = await testGateway(
     `controlPlane: { url: "${plane.url}", token: { file: ${token} }, interval: 100ms }\n` +
       `teams: [{ name: a, keys: [{ sha256: ${hash("sha256", "key")} }], budget: 1 USD/day, tokensPerMinute: 100000 }]\n` +
-      `pools: [{ name: p, engine: vllm, endpoint: chat, price: { input: 1, output: 1 }${pool} }]\nmodels: [{ name: m, pools: [p] }]\n`,
+      `pools: [{ name: p, engine: vllm, endpoint: chat, price: { input: 1, output: 1 }${pool} }` +
+      (other === undefined
+        ? `]\nmodels: [{ name: m, pools: [p] }]\n`
+        : `, { name: q, engine: vllm, replicas: ["${other}"], price: { input: 1, output: 1 } }]\n` +
+          `models: [{ name: m, pools: [p, { pool: q, when: [overloaded, failed] }] }]\n`),
   );
   cleanups.push(() => gateway.stop());
   return { gateway, present: mocks[0], next: mocks[1], known: plane.known };
@@ -127,6 +142,35 @@ describe("requests that are copied to a revision in the shadow", () => {
     expect(started.known.report?.rollout?.baseline.errors).toBe(0);
     const text = await (await started.gateway.admin("/metrics")).text();
     expect(text).toMatch(/headroom_gateway_copies_total\{name="p",outcome="failed"\} [12]/);
+  });
+
+  it("are those that the pool served itself: answers of another pool are compared with nothing", async () => {
+    const other = new MockUpstream({ tokens: 1 });
+    await other.start();
+    cleanups.push(() => other.kill().catch(() => undefined));
+    const started = await start({ tokens: 4 }, { other: other.url });
+    started.present.options = { status: 503 };
+    expect(await send(started)).toMatch(/^200 /);
+    expect(other.requestCount).toBe(1);
+    started.present.options = { tokens: 4 };
+    expect(await send(started)).toContain("t3");
+    await until(() => started.known.report?.rollout?.canary.quality !== undefined);
+    expect(started.next.requestCount).toBe(1);
+    expect(started.known.report?.rollout?.canary.quality).toEqual([1, 1, 1]);
+  });
+
+  it("go over kept connections, also after the replica closed one, so that their times are those of answers", async () => {
+    const started = await start({ tokens: 4 });
+    for (let count = 1; count <= 3; count++) {
+      await send(started);
+      await until(() => (started.known.report?.rollout?.canary.requests ?? 0) === count);
+    }
+    expect(started.next.requestSockets.size).toBe(1);
+    started.next.breaksKept = true;
+    await send(started);
+    await until(() => (started.known.report?.rollout?.canary.requests ?? 0) === 4);
+    expect(started.next.requestSockets.size).toBe(2);
+    expect(started.known.report?.rollout?.canary.errors).toBe(0);
   });
 
   it("are never served by the new revision, also when it alone is left", async () => {
@@ -188,6 +232,21 @@ describe("requests that are copied to a revision in the shadow", () => {
     await until(() => started.known.report?.rollout?.canary.requests === 2);
     expect(started.gateway.logged.filter((line) => line.includes("gave no score"))).toHaveLength(1);
     expect(started.known.report?.rollout?.canary.quality).toBeUndefined();
+  });
+});
+
+describe("requests to a new revision that hangs", () => {
+  it("count as failed when their deadline passes", async () => {
+    const started = await start({ delayMs: 60_000 }, { shadowMilli: 0, weightMilli: 1000 });
+    await until(() => started.known.report !== undefined);
+    const late = await fetch(`${started.gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: "Bearer key", "x-headroom-deadline-ms": "1200" },
+      body: '{"model":"m","messages":[]}',
+    });
+    expect(late.status).toBe(504);
+    await until(() => started.known.report?.rollout?.canary.requests === 1);
+    expect(started.known.report?.rollout?.canary.errors).toBe(1);
   });
 });
 

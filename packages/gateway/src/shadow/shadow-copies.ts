@@ -102,12 +102,16 @@ export class ShadowCopies {
     if (copy !== undefined) this.#copies.set(request, copy);
   }
 
-  /** The request has ended, and its copy begins. A request that reached no replica, or whose client left, is not copied. */
+  /**
+   * The request has ended, and its copy begins. A request that reached no replica, or whose client left, is not copied. Neither
+   * is one that went to another pool: its answer is of another engine or model, with which the revision is not compared.
+   */
   ended(request: ExchangeRequest, summary: ExchangeSummary): void {
     const copy = this.#copies.get(request);
     if (copy === undefined) return;
     this.#copies.delete(request);
-    const isServed = summary.attempts.length > 0 && summary.record.outcome !== "aborted";
+    const isOfPool = summary.attempts.at(-1)?.pool === copy.route.pool.name;
+    const isServed = isOfPool && summary.record.outcome !== "aborted";
     const replica = isServed ? this.#replicaFor(copy, request) : undefined;
     if (replica === undefined) return this.#over(copy);
     this.#busy.set(replica, (this.#busy.get(replica) ?? 0) + 1);

@@ -40,12 +40,16 @@ export class MockUpstream {
   readonly #sockets = new Set<Socket>();
   options: MockOptions;
   requestCount = 0;
+  /** Connections on which requests came. */
+  readonly requestSockets: Set<Socket> = new Set();
   /** Requests whose connection closed before the answer was complete. */
   cancelledCount = 0;
   sentTokens = 0;
   lastBody: ChatBody | undefined;
   lastHeaders: IncomingMessage["headers"] = {};
   isHealthy = true;
+  /** Closes a kept-alive connection once when the next request comes on it, as a server does whose time for it has passed. */
+  breaksKept = false;
   onCancelled: () => void = () => undefined;
 
   constructor(options: MockOptions = {}) {
@@ -85,7 +89,13 @@ export class MockUpstream {
       );
       return;
     }
+    if (this.breaksKept && this.requestSockets.has(request.socket)) {
+      this.breaksKept = false;
+      request.socket.destroy();
+      return;
+    }
     this.requestCount++;
+    this.requestSockets.add(request.socket);
     let isComplete = false;
     response.on("close", () => {
       if (isComplete) return;

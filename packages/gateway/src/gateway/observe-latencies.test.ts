@@ -1,0 +1,44 @@
+/** Times of requests, as the verdict on a rollout compares them. */
+import { expect, it } from "vitest";
+import type { ExchangeSummary } from "../exchange/runtime.ts";
+import type { Pool } from "../replicas/pool.ts";
+import { RolloutSplit } from "../replicas/rollout-split.ts";
+import { observeLatencies } from "./observe-latencies.ts";
+
+/** The stratum and the milliseconds to the first token that the reading of the present revision has after warm-up. */
+function observed(shadowMilli: number | null): readonly [number, number] {
+  const weightMilli = shadowMilli === null ? 100 : 0;
+  const split = new RolloutSplit({ number: 2, startedAtMs: 0, weightMilli, shadowMilli, canary: new Set(["b"]) });
+  const pool = {
+    split,
+    replicas: new Map(),
+    tokens: { completed: () => undefined },
+    latencies: { observe: () => undefined },
+  } as unknown as Pool;
+  // 700 ms passed at a replica that failed, and 200 ms in a queue; the replica that answered took 300 ms.
+  const summary = {
+    record: { outcome: "completed", promptTokens: 64, cachedTokens: 0, completionTokens: 4 },
+    replicaId: "a",
+    decision: { cachedTokens: 60 },
+    attempts: [
+      { replica: "c", startedAtMs: 1_000 },
+      { replica: "a", startedAtMs: 1_900 },
+    ],
+    startedAtMs: 1_000,
+    firstByteAtMs: 2_200,
+    endedAtMs: 2_500,
+    isStream: true,
+  } as unknown as ExchangeSummary;
+  for (let stream = 0; stream < 21; stream++) observeLatencies(pool, summary, 64);
+  const [[stratum, count, sum] = [0, 0, 0]] = split.counters().baseline.ttft;
+  expect(count).toBe(1);
+  return [stratum, Math.round(Math.exp(sum))];
+}
+
+it("counts the time at the replica that answered, without waits and failed attempts", () => {
+  expect(observed(null)).toEqual([4, 300]);
+});
+
+it("expects nothing in the cache of the replica while copies are compared, for which the router expects nothing", () => {
+  expect(observed(1_000)).toEqual([12, 300]);
+});
