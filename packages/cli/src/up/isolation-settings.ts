@@ -24,13 +24,20 @@ function choiceOf<Choice extends string>(field: string, value: string, choices: 
   throw new CliError(`${field} must be one of ${choices.join(", ")}, got ${value}`, exitCode.usage);
 }
 
+/** A team as in its document, or `*`; a login name. */
+const TEAM_USER = /^([\w./-]+|\*)=([a-z_][a-z0-9_.-]{0,31})$/i;
+
 /** `research=ml-research`: the user of the team and of the teams below it; `*` is any other team. */
 function usersOf(entries: readonly string[]): Readonly<Record<string, string>> {
   const users = new Map<string, string>();
   for (const entry of entries) {
-    const [, team = "", user = ""] = /^([^=]+)=([^=]+)$/.exec(entry) ?? [];
+    const [, team = "", user = ""] = TEAM_USER.exec(entry) ?? [];
     if (team === "" || team === "__proto__")
-      throw new CliError(`users must be TEAM=USER, such as research=ml-research, got ${entry}`, exitCode.usage);
+      throw new CliError(
+        `users must be a list of TEAM=USER without spaces, such as research=ml-research, got ${JSON.stringify(entry)}`,
+        exitCode.usage,
+      );
+    if (user === "root") throw new CliError(`users gives ${team} the user root: name another one`, exitCode.usage);
     if (users.has(team)) throw new CliError(`users names the team ${team} twice`, exitCode.usage);
     users.set(team, user);
   }

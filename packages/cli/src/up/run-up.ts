@@ -190,6 +190,7 @@ async function checkedConfig(context: CommandContext, { file, settings, tls }: C
   const { checkExposure, checkGatewayAddress, readTlsFiles } = await import("@headroom/server");
   if (tls !== null) readTlsFiles(tls);
   telemetryOutOf(settings);
+  isolationSettings(settings);
   const { gateway } = gatewayOf(settings);
   if (gateway !== undefined) checkGatewayAddress(gateway, settings.insecure === true);
   const warning = checkExposure({

@@ -2,25 +2,37 @@ import { nodeId, type Event, type NodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { uniformDraws } from "../spares/uniform-draws.ts";
 import { failingCohorts } from "./cohorts.ts";
-import { domainOfKey, domainKey } from "./domains.ts";
+import type { FaultScore } from "./fault-scores.ts";
 import { lostAt, PlantedFleet } from "./planted-incidents.ts";
+import { domainOfKey, domainKey } from "./domains.ts";
 
 const label = (level: string, name: string): string => domainKey({ level, path: [name], isFabric: false });
 
+const failure = (node: NodeId, sinceMs = 0): FaultScore => ({
+  node,
+  score: 2,
+  events: 1,
+  codes: ["lost"],
+  sinceMs,
+  lastAtMs: sinceMs,
+});
+
 /** 600 nodes in racks of 16, of which each fails with its own chance. Every fifteenth is of batch b7. */
 function fleet(draw: () => number, chanceOf: (batch: string) => number) {
-  const nodes = new Map<NodeId, { readonly domains: readonly string[] }>();
-  const failures = new Set<NodeId>();
+  const nodes = new Map<NodeId, { readonly pool: string; readonly domains: readonly string[] }>();
+  const failed: FaultScore[] = [];
   for (let at = 0; at < 600; at++) {
     const batch = at % 15 === 0 ? "b7" : `b${at % 6}`;
-    nodes.set(nodeId(`n${at}`), {
+    const id = nodeId(`n${at}`);
+    nodes.set(id, {
+      pool: "h100",
       domains: [label("pool", "h100"), label("rack", `r${at >> 4}`), label("batch", batch)],
     });
-    if (draw() < chanceOf(batch)) failures.add(nodeId(`n${at}`));
+    if (draw() < chanceOf(batch)) failed.push(failure(id, 1_000 + at));
   }
-  return failingCohorts(failures, nodes).map(({ domain, failed, size }) => ({
+  return failingCohorts(failed, nodes).map(({ domain, failed: count, size }) => ({
     name: domainOfKey(domain).path.at(-1),
-    failed,
+    failed: count,
     size,
   }));
 }
@@ -37,20 +49,42 @@ describe("cohorts that fail more often", () => {
     expect(named).toBeGreaterThanOrEqual(48);
   });
 
-  it("are named while the single failures of their nodes are days old, and no longer", () => {
-    const fleet = new PlantedFleet(608);
-    const hour = 3_600_000;
-    const store = fleet.nodesOf("store", "h3");
-    const returned = (nodeId: NodeId, atMs: number): Event => ({ kind: "nodeReturned", version: 1, atMs, nodeId });
-    for (const [at, id] of store.slice(0, 8).entries()) {
-      fleet.apply(lostAt(id, at * hour).event);
-      fleet.apply(returned(id, at * hour + hour / 4));
+  it("are compared within their pool, and are one where the same nodes failed", () => {
+    const nodes = new Map<NodeId, { readonly pool: string; readonly domains: readonly string[] }>();
+    for (let at = 0; at < 2_000; at++) nodes.set(nodeId(`c${at}`), { pool: "cpu", domains: [label("pool", "cpu")] });
+    for (let at = 0; at < 400; at++) {
+      const domains = [label("pool", "gpu"), label("accelerator", "h100"), label("rack", `r${at >> 4}`)];
+      nodes.set(nodeId(`g${at}`), { pool: "gpu", domains });
     }
-    const named = (nowMs: number) => fleet.fold.failingCohorts(nowMs, new Set()).map(({ failed }) => failed);
+    const usual = Array.from({ length: 13 }, (_, index) => failure(nodeId(`g${index * 30}`)));
+    expect(failingCohorts(usual, nodes)).toEqual([]);
+    const rack = Array.from({ length: 8 }, (_, index) => failure(nodeId(`g${32 + index}`), 5_000 + index));
+    const doubled = new Map(
+      [...nodes].map(([id, node]) => {
+        const { pool, domains } = node;
+        const isOfRack = domains.includes(label("rack", "r2"));
+        return [id, { pool, domains: isOfRack ? [...domains, label("feed", "f2")] : domains }];
+      }),
+    );
+    expect(failingCohorts(rack, doubled)).toMatchObject([
+      { pool: "gpu", failed: 8, size: 16, otherFailed: 0, otherSize: 384, sinceMs: 5_000 },
+    ]);
+  });
+
+  it("are named while the single failures of their nodes are days old, and no longer", () => {
+    const planted = new PlantedFleet(608);
+    const hour = 3_600_000;
+    const store = planted.nodesOf("store", "h3");
+    const returned = (id: NodeId, atMs: number): Event => ({ kind: "nodeReturned", version: 1, atMs, nodeId: id });
+    for (const [at, id] of store.slice(0, 8).entries()) {
+      planted.apply(lostAt(id, at * hour).event);
+      planted.apply(returned(id, at * hour + hour / 4));
+    }
+    const named = (nowMs: number) => planted.fold.failingCohorts(nowMs, new Set()).map(({ failed }) => failed);
     expect(store.length).toBeGreaterThan(8);
     for (const nowMs of [9 * hour, 48 * hour]) expect(named(nowMs)[0]).toBe(8);
     expect(named(120 * hour)).toEqual([]);
-    expect(fleet.fold.failingCohorts(9 * hour, new Set(store))).toEqual([]);
+    expect(planted.fold.failingCohorts(9 * hour, new Set(store))).toEqual([]);
   });
 
   it("are none by chance, in a fleet that fails rarely or often", () => {

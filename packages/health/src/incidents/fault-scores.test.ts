@@ -253,6 +253,14 @@ describe("scores of nodes that fail again and again", () => {
     expect(small.fold.repeatedFailures(0.5, HOUR_MS).own).toEqual([]);
   });
 
+  it("name a leaf of which several nodes were lost once, each alone", () => {
+    const fleet = new PlantedFleet(512);
+    for (let loss = 0; loss < 5; loss++) fleet.apply(lostAt(nodeId(`n${16 + loss * 2}`), loss * 5 * HOUR_MS).event);
+    expect(fleet.fold.failingCohorts(DAY_MS, new Set())).toMatchObject([
+      { failed: 5, size: 16, otherFailed: 0, sinceMs: 0 },
+    ]);
+  });
+
   it("drop the least of too many nodes", () => {
     const scores = new FaultScores();
     for (let node = 0; node < 60_000; node++) scores.reported(nodeId(`m${node}`), at(node), [warning("link-flap")]);

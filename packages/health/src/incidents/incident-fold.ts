@@ -3,7 +3,7 @@
  * one cause. Deterministic: the same events give the same incidents, whenever they are read. It reads no clock.
  */
 import type { Event, NodeFault, NodeId } from "@headroom/model";
-import { FAILED_SCORE, failingCohorts } from "./cohorts.ts";
+import { FAILED_MIN, failingCohorts } from "./cohorts.ts";
 import type { FailingCohort } from "./cohorts.ts";
 import { domainKey } from "./domains.ts";
 import { isOneNode } from "./failure.ts";
@@ -136,11 +136,13 @@ export class IncidentFold {
     return compareScores(found, { least, scoreOf: this.scores.now(nowMs, shared), nodes: this.#topology.nodes });
   }
 
-  /** Cohorts of nodes that fail more often than the others, the least probable first. `explained`: nodes whose failures have a known cause. */
+  /** Cohorts of nodes that fail more often than the others of their pool. `explained`: nodes whose failures have a known cause. */
   failingCohorts(nowMs: number, explained: ReadonlySet<NodeId>): readonly FailingCohort[] {
-    const failed = new Set(this.scores.above(FAILED_SCORE, nowMs, this.#sharedNodes()).map(({ node }) => node));
-    for (const node of explained) failed.delete(node);
-    return failingCohorts(failed, this.#topology.nodes);
+    const failed = this.scores.above(FAILED_MIN, nowMs, this.#sharedNodes());
+    return failingCohorts(
+      failed.filter(({ node }) => !explained.has(node)),
+      this.#topology.nodes,
+    );
   }
 
   /** The incident with a failure of this id; `null`: there is none. */

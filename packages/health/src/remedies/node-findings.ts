@@ -57,13 +57,13 @@ const lemonFinding = ({ node, score, events, codes, sinceMs }: FaultScore): Find
   ground: [ground("events", events), ground("score", score), ground("score of a lemon", LEMON_SCORE_MIN)],
 });
 
-function cohortFinding({ domain, failed, size, otherFailed, otherSize }: FailingCohort): Finding {
+function cohortFinding({ domain, pool, failed, size, otherFailed, otherSize, sinceMs }: FailingCohort): Finding {
   const { level, path } = domainOfKey(domain);
   const name = `${level} ${path.at(-1) ?? ""}`;
   return {
-    id: `lemon:${domain}`,
+    id: `lemon:${domain}:${pool}`,
     kind: "lemon",
-    sinceMs: 0,
+    sinceMs,
     change: {
       kind: "advice",
       about: shortReason(name),
@@ -71,7 +71,7 @@ function cohortFinding({ domain, failed, size, otherFailed, otherSize }: Failing
     },
     team: null,
     reason: shortReason(
-      `${failed} of ${size} nodes of ${name} have failed lately, and ${otherFailed} of ${otherSize} others`,
+      `${failed} of ${size} nodes of ${name} have failed lately, and ${otherFailed} of ${otherSize} others of pool ${pool}`,
     ),
     ground: [ground("nodes that failed", failed), ground("nodes of the cohort", size), ground("others", otherFailed)],
   };
