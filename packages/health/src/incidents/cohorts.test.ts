@@ -87,6 +87,19 @@ describe("cohorts that fail more often", () => {
     expect(planted.fold.failingCohorts(9 * hour, new Set(store))).toEqual([]);
   });
 
+  it("are none where nodes were drained before they went away", () => {
+    const planted = new PlantedFleet(608);
+    const hour = 3_600_000;
+    for (const [at, id] of planted.nodesOf("store", "h3").entries()) {
+      planted.apply({ kind: "nodeDrainStarted", version: 1, atMs: at * hour, nodeId: id, actor: "ops" });
+      planted.apply(lostAt(id, at * hour + 1_000).event);
+      planted.apply({ kind: "nodeReturned", version: 1, atMs: at * hour + 2_000, nodeId: id });
+      planted.apply({ kind: "nodeResumed", version: 1, atMs: at * hour + 3_000, nodeId: id, actor: "ops" });
+    }
+    expect(planted.fold.failingCohorts(13 * hour, new Set())).toEqual([]);
+    expect(planted.fold.repeatedFailures(0.5, 13 * hour).own).toEqual([]);
+  });
+
   it("are none by chance, in a fleet that fails rarely or often", () => {
     const draw = uniformDraws(11);
     let named = 0;

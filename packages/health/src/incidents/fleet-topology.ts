@@ -11,6 +11,8 @@ interface KnownNode {
   readonly accelerators: number;
   domains: readonly string[];
   isLost: boolean;
+  /** People have drained it. Absent: not, or an earlier version stored the node. */
+  isDraining?: boolean;
 }
 
 interface KnownAttempt {
@@ -32,7 +34,7 @@ export interface FleetState {
   readonly sequence: number;
   readonly sites: ReadonlyMap<string, Site>;
   readonly pools: ReadonlyMap<string, Pool>;
-  readonly nodes: ReadonlyMap<NodeId, NodeSpec & { readonly health: "up" | "lost" }>;
+  readonly nodes: ReadonlyMap<NodeId, NodeSpec & { readonly health: "up" | "lost"; readonly draining: boolean }>;
   readonly workloads: ReadonlyMap<
     WorkloadId,
     {
@@ -62,6 +64,7 @@ export class FleetTopology {
     for (const node of state.nodes.values()) {
       this.#join(node);
       this.#mark(node.id, node.health === "lost");
+      this.#drain(node.id, node.draining);
     }
     for (const { id, spec, endedAtMs } of state.workloads.values())
       if (endedAtMs === null) this.#workloads.set(id, { name: spec.name, team: spec.team });
@@ -105,6 +108,9 @@ export class FleetTopology {
       case "nodeLost":
       case "nodeReturned":
         return this.#mark(event.nodeId, event.kind === "nodeLost");
+      case "nodeDrainStarted":
+      case "nodeResumed":
+        return this.#drain(event.nodeId, event.kind === "nodeDrainStarted");
       case "nodeRemoved":
         this.nodes.delete(event.nodeId);
         this.#attemptsOn.delete(event.nodeId);
@@ -168,8 +174,8 @@ export class FleetTopology {
   }
 
   #join({ id, pool, fabric, labels = {}, acceleratorCount: accelerators }: NodeSpec): void {
-    const isLost = this.nodes.get(id)?.isLost ?? false;
-    this.#set(id, { pool, fabric, labels, accelerators, isLost, domains: [] });
+    const { isLost = false, isDraining = false } = this.nodes.get(id) ?? {};
+    this.#set(id, { pool, fabric, labels, accelerators, isLost, isDraining, domains: [] });
   }
 
   #set(id: NodeId, node: KnownNode): void {
@@ -186,6 +192,11 @@ export class FleetTopology {
   #mark(id: NodeId, isLost: boolean): void {
     const known = this.nodes.get(id);
     if (known !== undefined) known.isLost = isLost;
+  }
+
+  #drain(id: NodeId, isDraining: boolean): void {
+    const known = this.nodes.get(id);
+    if (known !== undefined) known.isDraining = isDraining;
   }
 
   #hold(id: AttemptId, workloadId: WorkloadId, workers: readonly WorkerAllocation[]): void {

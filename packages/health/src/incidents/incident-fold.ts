@@ -193,8 +193,9 @@ export class IncidentFold {
   #lose(sequence: number, { nodeId, atMs, detail }: Event & { readonly kind: "nodeLost" }): void {
     const hits = this.#topology.hitsOn(nodeId);
     const failure = this.#openOf.get(nodeId) ?? this.#begin(sequence, nodeId, atMs);
-    // The cause of an earlier incident has counted, or is shared: further reports about it add nothing.
-    if (this.#isOfBurst(failure, atMs)) this.scores.lost(nodeId, { atMs, isOpen: true });
+    // The cause of an earlier incident has counted, or is shared: further reports about it add nothing. A drained node is lost to maintenance.
+    const isMaintained = this.#topology.nodes.get(nodeId)?.isDraining === true;
+    if (!isMaintained && this.#isOfBurst(failure, atMs)) this.scores.lost(nodeId, { atMs, isOpen: true });
     failure.isLost = true;
     failure.detail = detail;
     failure.alerts += 1 + hits.length;
