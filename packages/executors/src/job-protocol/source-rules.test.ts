@@ -85,6 +85,12 @@ it("are tried again if it answers meanwhile, and are refused then", async () => 
   expect(await refusal("data/model", paths)).toMatch(/is not open to the team lab/);
 });
 
+it.each(["model-50%_pruned.gguf", "date=2024%2F01", "n%41me"])("are decided by the path %s as it is", async (name) => {
+  const paths = new RealPaths(10);
+  expect(await refusal(`work/${name}`, paths)).toBeNull();
+  expect(await refusal(`data/${name}`, paths)).toMatch(/is not open to the team lab/);
+});
+
 it("are registered without a digest if the work's own files do not answer until the time is over", async () => {
   const made = new MadeArtifacts();
   const target = path.join(folder, "work", "model");

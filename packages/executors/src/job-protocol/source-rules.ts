@@ -5,7 +5,6 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
-import { rootOf } from "@headroom/stores";
 import type { StoreDeclaration, StoreSet } from "@headroom/stores";
 import type { RealPaths } from "./real-paths.ts";
 import { isWithin } from "./untrusted-files.ts";
@@ -29,10 +28,11 @@ export async function sourceRefusal(
   { store, team, rule }: UploadRecord,
 ): Promise<string | null> {
   if (isWithin((await paths.of(homeDir)).path, source)) return null;
-  let around = { depth: 0, uri: `file://${source}`, isOwn: false };
+  // Paths, not file URIs: their names can have what a URI would take for an escape.
+  let around = { depth: 0, uri: source, isOwn: false };
   const shared = stores.declarations.filter((each) => each.type === "shared");
   for (const { store: each, root } of await rootsOf(shared, source, paths)) {
-    const uri = `${rootOf(each)}${path.relative(root, source)}`;
+    const uri = path.join(each.path, path.relative(root, source));
     // Bytes that stay in a store of one rule keep that rule.
     const isOwn = each.name === store && each.rules.length === 1;
     if (isWithin(root, source) && root.length > around.depth) around = { depth: root.length, uri, isOwn };

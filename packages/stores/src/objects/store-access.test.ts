@@ -127,6 +127,41 @@ it.each(["/srv/data#1", "/srv/a?b", "/srv/n%41me"])("the store at %s has its rul
   );
 });
 
+it.each([
+  "file://127.0.0.1/srv/nfs/x",
+  "file:///srv/nfs%2Fx",
+  "file:///srv/pub/..%2Fnfs/x",
+  "file:///srv//nfs/x%2Fy",
+  "file:///srv/n%66s/%zz",
+  "file:///srv/100%/a%2F../x",
+  "file:\\\\srv\\nfs",
+])("refuses a file URI that readers take for different paths: %j", (uri) => {
+  const percent = declared({ name: "percent", type: "shared", path: "/srv/100%", readers: ["*"] });
+  const stores = [shared, percent];
+  expect(readingRefusal(stores, uri, { team: "any", version: null })).toContain(
+    "Write it as a path, or with %25 for %.",
+  );
+  expect(contentRule(stores, [uri], { owner: version("any"), rule: undefined })).toMatchObject({ kind: "refused" });
+  expect(readingRefusal(stores, "file:///srv/100%/a/x", { team: "any", version: null })).toBeNull();
+});
+
+it("a file with a lone % in its name is read by its URI, and one with an escape by its path or by %25", () => {
+  const read = (uri: string, stores = [shared]): string | null =>
+    readingRefusal(stores, uri, { team: "any", version: null, isList: true });
+  expect(read("file:///srv/nfs/in/report 50%.csv")).toBeNull();
+  for (const name of ["date=2024%2F01", "50%_x"]) {
+    expect(read(`/srv/nfs/${name}/x.parquet`)).toBeNull();
+    expect(read(`file:///srv/nfs/${name.replace("%", "%25")}/x.parquet`)).toBeNull();
+  }
+});
+
+it("without a store, any file URI is a name that the work reads itself", () => {
+  const refusal = (stores: readonly PlaceDeclaration[]): string | null =>
+    readingRefusal(stores, "file://nas/export/x", { team: "any", version: null });
+  expect(refusal([shared])).toContain("is not clear to all readers");
+  expect(refusal([])).toBeNull();
+});
+
 it("a URI that readers take in two ways needs the rights of both stores", () => {
   const shut = declared({ name: "shut", type: "shared", path: "/srv/nAme", readers: ["research"] });
   const free = declared({ name: "free", type: "shared", path: "/srv/n%41me/free", readers: ["*"] });

@@ -22,6 +22,9 @@ export interface ReadAccess {
 /** A file URI that is written as stores write it. */
 const WRITTEN = /^file:\/\/(?:\/(?!\.)[\w.+=@,~-]+)+$/;
 
+/** The same, with a `%` that begins no escape: readers that decode escapes leave it as it is. */
+const WRITTEN_PERCENT = /^file:\/\/(?:\/(?![. ])(?:[\w.+=@,~ -]|%(?![\da-f]{2}))+)+$/i;
+
 /** The URI as stores have it: a path, and a file URI with `..`, doubled slashes or escapes, name the same bytes. */
 export function plainUri(uri: string): string {
   if (WRITTEN.test(uri)) return uri;
@@ -63,8 +66,23 @@ function locatedIn(places: readonly PlaceDeclaration[], uri: string): readonly L
 export const storeAround = (places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null =>
   locatedIn(places, uri)[0]?.store ?? null;
 
+/** A file URI with a host, an escaped slash or a broken escape: readers take it for different paths, so no store is known to have its bytes. */
+function unclearRefusal(places: readonly PlaceDeclaration[], uri: string): string | null {
+  if (places.length === 0 || WRITTEN.test(uri) || !/^file:/i.test(uri) || WRITTEN_PERCENT.test(uri)) return null;
+  try {
+    fileURLToPath(uri);
+    return null;
+  } catch {
+    // Stores write keys below their path as it is, also if the path has an escape.
+    const isOfStore = locatedIn(places, uri).some(({ key }) => WRITTEN.test(`file:///${key}`));
+    return isOfStore ? null : `${uri} is not clear to all readers. Write it as a path, or with %25 for %.`;
+  }
+}
+
 /** A directory above a store contains the bytes of that store, with rights and rules of their own. */
 function mixedRefusal(places: readonly PlaceDeclaration[], uri: string): string | null {
+  const unclear = unclearRefusal(places, uri);
+  if (unclear !== null) return unclear;
   const folders = readingsOf(uri).map((each) => `${each.replace(/\/+$/, "")}/`);
   const inner = places.find((each) => folders.some((folder) => rootOf(each).startsWith(folder)));
   return inner === undefined ? null : `${uri} contains the store ${inner.name}. Name a path within one store.`;
