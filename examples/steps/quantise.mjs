@@ -41,9 +41,10 @@ export function quantised(values, sums) {
     const part = values.subarray(block * BLOCK, (block + 1) * BLOCK);
     const largest = part.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
     const scale = Math.fround(largest / 127);
-    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
     const half = toHalf(scale);
     const stored = fromHalf(half);
+    // Weights that the stored scale cannot hold are zeros; the inverse of their scale could be infinite.
+    const inverse = stored === 0 ? 0 : Math.fround(1 / scale);
     bytes.writeUInt16LE(half, block * BLOCK_BYTES);
     part.forEach((value, at) => {
       const level = rounded(Math.fround(value * inverse));

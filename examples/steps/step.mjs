@@ -45,7 +45,8 @@ export function cellsOf(line) {
 export async function* recordsOf(file) {
   const isCsv = /\.csv$/i.test(file);
   let [head, number] = [null, 0];
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+  for await (const read of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    const line = number === 0 ? read.replace(/^\uFEFF/, "") : read; // a byte order mark
     number++;
     if (line.trim() === "") continue;
     if (isCsv && head === null) {

@@ -109,6 +109,22 @@ it("validate counts the values of a sorted column of texts", async () => {
   const { code, metrics } = await step("validate.mjs", args);
   expect(code).toBe(1);
   expect(metrics["drift"]).toBeGreaterThan(1);
+  // More rows than the sample has.
+  writeFileSync(at("before.csv"), sorted({ de: 250_000, en: 125_000, fr: 125_000 }));
+  writeFileSync(at("now.csv"), sorted({ de: 250_000, en: 250_000 }));
+  expect((await step("validate.mjs", args)).metrics["drift"]).toBeGreaterThan(1);
+  const same = ["--data", "before.csv", "--schema", "languages.json", "--reference", "before.csv"];
+  expect(await step("validate.mjs", same)).toMatchObject({ code: 0, metrics: { drift: 0 } });
+});
+
+it("validate takes no blanks, lists and truth values for numbers, and reads a byte order mark", async () => {
+  writeFileSync(at("numbers.json"), '{"columns":{"id":{"type":"integer"},"score":{"type":"number","min":0}}}');
+  writeFileSync(at("odd.jsonl"), '{"id":[],"score":true}\n{"id":"3","score":0.5}\n');
+  const odd = await step("validate.mjs", ["--data", "odd.jsonl", "--schema", "numbers.json"]);
+  expect(odd).toMatchObject({ code: 1, metrics: { rows: 2, faults: 2 } });
+  writeFileSync(at("odd.csv"), "\uFEFFid,score\n1, \n2,0.5\n");
+  const blank = await step("validate.mjs", ["--data", "odd.csv", "--schema", "numbers.json"]);
+  expect(blank.errors.trim()).toMatch(/^line 2: score is no number: ?$/);
 });
 
 it("quantise writes a model of a quarter of the size with nearly the same loss, also when it is tried again", async () => {
@@ -134,6 +150,8 @@ it("quantise rounds halves away from zero, as ggml does", () => {
   const values = Float32Array.from({ length: 32 }, (_, i) => (i === 0 ? 127 : i % 2 === 0 ? -(i + 0.5) : i + 0.5));
   const bytes = quantised(values, { values: 0, errors: 0 });
   const levels = Array.from({ length: 32 }, (_, i) => bytes.readInt8(2 + i));
+  const tiny = Float32Array.from({ length: 32 }, (_, i) => (i === 0 ? 1e-37 : 1e-40));
+  expect([...quantised(tiny, { values: 0, errors: 0 })].every((byte) => byte === 0)).toBe(true);
   expect(levels).toEqual(Array.from({ length: 32 }, (_, i) => (i === 0 ? 127 : i % 2 === 0 ? -(i + 1) : i + 1)));
 });
 
