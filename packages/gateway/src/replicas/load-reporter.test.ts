@@ -10,7 +10,13 @@ import { LoadReporter } from "./load-reporter.ts";
 it.each([
   { release: "before measured times", refused: ["times"], forms: ["tokens times", "tokens", "tokens"] },
   { release: "before tokens", refused: ["times", "tokens"], forms: ["tokens times", "tokens", "", ""] },
-])("reports what a control plane of a release $release takes", async ({ refused, forms }) => {
+  {
+    release: "before tokens, when an overflow ends",
+    refused: ["times", "tokens"],
+    forms: ["tokens times", "tokens times", "tokens", "", ""],
+    overflow: { targets: {} },
+  },
+])("reports what a control plane of a release $release takes", async ({ refused, forms, overflow }) => {
   const folder = mkdtempSync(path.join(tmpdir(), "headroom-reporter-"));
   const token = path.join(folder, "token");
   writeFileSync(token, "secret\n");
@@ -43,6 +49,7 @@ it.each([
       kvUsage: null,
       ttft: null,
       tpot: null,
+      ...(overflow !== undefined && requests === 1 ? { overflow: overflow as never } : {}),
       tokens: { prompt: 10, output: 2, ended: 1, promptTokenMs: 0.5 },
       replicas: [{ address: "h:1", requests: 0, times: { tokenMs: 8, promptMs: 60, workMs: 400 } }],
     }),

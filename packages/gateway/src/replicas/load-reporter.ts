@@ -115,8 +115,9 @@ export class LoadReporter {
     const report = { version: VERSION, gateway, startedAtMs, ...withoutTargets(others), replicas: counts };
     // Releases before the targets of overflows, the measured times and the tokens refuse fields that they do not know.
     const timed = { ...report, tokens, replicas };
-    const full = others.overflow === undefined ? [] : [{ ...timed, ...others }];
-    const forms = [...full, timed, { ...report, tokens }, report];
+    // Always as many: the form that was taken is remembered by its place.
+    const full = others.overflow === undefined ? null : { ...timed, ...others };
+    const forms = [full, timed, { ...report, tokens }, report];
     const status = await this.#putFirstTaken(workloadId, forms, nowMs);
     if (status === 200) {
       this.#sent.set(workloadId, { key, atMs: nowMs });
@@ -129,14 +130,16 @@ export class LoadReporter {
   }
 
   /** Returns the status of the first form that is not refused as malformed, or of the last one. */
-  async #putFirstTaken(workloadId: string, forms: readonly object[], nowMs: number): Promise<number> {
+  async #putFirstTaken(workloadId: string, forms: readonly (object | null)[], nowMs: number): Promise<number> {
     const earlier = this.#earlierForms.get(workloadId);
     const first = earlier !== undefined && nowMs < earlier.untilMs ? earlier.form : 0;
-    let status = 400;
+    let [status, isRefused] = [400, false];
     for (let form = first; form < forms.length && status === 400; form++) {
-      status = await this.#put(workloadId, forms[form]!);
-      if (status === 200 && form > first)
-        this.#earlierForms.set(workloadId, { form, untilMs: nowMs + EARLIER_FORM_MS });
+      const body = forms[form];
+      if (body === undefined || body === null) continue;
+      status = await this.#put(workloadId, body);
+      isRefused ||= status === 400;
+      if (status === 200 && isRefused) this.#earlierForms.set(workloadId, { form, untilMs: nowMs + EARLIER_FORM_MS });
     }
     return status;
   }
