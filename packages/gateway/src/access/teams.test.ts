@@ -4,6 +4,14 @@ import { Teams } from "./teams.ts";
 
 const keyOf = (name: string, rest: object = {}) => ({ name, sha256: hash("sha256", name), ...rest });
 
+it("has the lowest priority of its keys as the identity of a team, whatever their order", () => {
+  const keys = [keyOf("jobs", { priorityMax: "low" }), keyOf("app")];
+  for (const each of [keys, keys.toReversed()]) {
+    const teams = new Teams([{ weight: 1, priorityMax: "high", name: "a", keys: each }], () => 1000);
+    expect(teams.ofTeam("a")?.priorityMax).toBe("low");
+  }
+});
+
 it("forgets expired keys in the identity of a team, for work without a key", () => {
   let nowMs = 1000;
   const teams = new Teams(

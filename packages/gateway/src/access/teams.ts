@@ -183,6 +183,7 @@ function withAccessOf(other: Caller | undefined, caller: Caller): Caller {
     expiresAtMs: undefined,
     models: otherModels === undefined ? models : modelsOf([...otherModels], models),
     dataRules: [...new Set([...(other?.dataRules ?? []), ...caller.dataRules])],
+    priorityMax: lowerOf(other?.priorityMax ?? caller.priorityMax, caller.priorityMax),
   };
   if (others === undefined) return common;
   return { ...common, allowedRegions: own === undefined ? others : own.filter((each) => others.includes(each)) };

@@ -174,6 +174,49 @@ describe("the queue of a pool", () => {
     expect([engine.runningCount, engine.queue.yieldCount]).toEqual([32, 1]);
   });
 
+  it("displaces nothing for a request that does not fit by its bytes even so", () => {
+    const queue = new FairQueue(() => ({ slots: 1, waitingMax: 10, waitingBytesMax: 100 }));
+    const left: string[] = [];
+    const take = (priority: "low" | "normal" | "high", bytes: number): boolean =>
+      queue.take({
+        team: priority,
+        weight: 1,
+        isBatch: false,
+        priority,
+        promptTokens: 1,
+        outputMax: 1,
+        bytes,
+        start: () => undefined,
+        giveWay: () => false,
+        displaced: () => left.push(priority),
+      }) !== undefined;
+    expect([take("normal", 1), take("low", 20), take("normal", 60)]).toEqual([true, true, true]);
+    expect([take("normal", 50), queue.waitingAt("low"), queue.displacedCount]).toEqual([false, 1, 0]);
+    expect([take("normal", 40), queue.waitingAt("low"), queue.displacedCount]).toEqual([true, 0, 1]);
+  });
+
+  it("starts the lines that wait when a pool loses its bounds", () => {
+    let slots = 1;
+    const queue = new FairQueue(() => ({ slots, waitingMax: 10, waitingBytesMax: 100 }));
+    let started = 0;
+    const line = {
+      team: "a",
+      weight: 1,
+      isBatch: true,
+      priority: "normal",
+      promptTokens: 1,
+      outputMax: 1,
+      bytes: 1,
+      start: () => started++,
+      giveWay: () => false,
+      displaced: () => undefined,
+    } as const;
+    for (let at = 0; at < 3; at++) queue.take(line);
+    slots = Number.POSITIVE_INFINITY;
+    queue.pump();
+    expect([started, queue.runningCount, queue.waitingLineCount]).toEqual([2, 3, 0]);
+  });
+
   it("refuses requests beyond its bounds, and forgets those that leave", () => {
     const engine = new Engine(1, 2);
     const request = { team: "a", tokens: { promptTokens: 1, outputTokens: 2 } };

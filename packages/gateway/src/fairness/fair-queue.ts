@@ -64,7 +64,9 @@ export class FairTurn {
   }
 }
 
-const slotsForLines = (slots: number): number => slots - Math.floor(slots / SLOTS_FOR_ONE_KEPT);
+/** A pool that lost its bounds has `Infinity` slots. */
+const slotsForLines = (slots: number): number =>
+  slots === Infinity ? slots : slots - Math.floor(slots / SLOTS_FOR_ONE_KEPT);
 
 export class FairQueue {
   readonly #bounds: () => FairBounds;
@@ -128,6 +130,9 @@ export class FairQueue {
   #makesRoom({ rank, request: { bytes } }: FairTurn): boolean {
     const { waitingMax, waitingBytesMax } = this.#bounds();
     if (waitingMax === 0 || bytes > waitingBytesMax) return false;
+    // None leaves for a request that finds no room even so.
+    const excess = this.#waitingBytes + bytes - waitingBytesMax;
+    if (excess > 0 && excess > this.#requests.sumBelow(rank, ({ request: each }) => each.bytes)) return false;
     while (this.waitingCount >= waitingMax || this.#waitingBytes + bytes > waitingBytesMax) {
       const last = this.#requests.lastBelow(rank);
       if (last === undefined) return false;

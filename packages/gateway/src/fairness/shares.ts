@@ -101,6 +101,14 @@ export class Shares<Request extends Sharing> {
     return undefined;
   }
 
+  /** Sum over the requests that wait with a lower priority than that of `rank`. */
+  sumBelow(rank: number, valueOf: (request: Request) => number): number {
+    let sum = 0;
+    for (const { waiting } of this.#teams.values())
+      for (const list of waiting.slice(0, rank)) for (const each of list) sum += valueOf(each);
+    return sum;
+  }
+
   /** Number of requests that wait with the priority of this rank. */
   waitingAt(rank: number): number {
     let count = 0;
