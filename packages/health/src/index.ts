@@ -2,6 +2,7 @@ export type { Fault, FaultAction, Severity } from "./faults/fault.ts";
 export { readFault } from "./faults/read-fault.ts";
 export { forecastSpares, observedP99, type SparesForecast } from "./spares/failure-model.ts";
 export { faultIntervals, type FaultEvent } from "./spares/fault-trace.ts";
+export { isOfBasis } from "./qualification/basis.ts";
 export type { Measurement } from "./qualification/measurement.ts";
 export { withVerdicts, type Qualified } from "./qualification/peer-verdicts.ts";
 export { proofOf, type Proof, type SuiteResult } from "./qualification/proof.ts";
@@ -11,6 +12,8 @@ export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/devi
 export { factsOfNode, nodeDifferences } from "./drift/node-differences.ts";
 export type { NodeProfile } from "./drift/profile.ts";
 export { factDeviations, slowerPercent, waveSize, wavesOf, type FactDeviation, type WavePlan } from "./drift/waves.ts";
+export { linkMapInPortions, type LinkItem, type LinkMap } from "./links/link-map.ts";
+export type { LinkNode } from "./links/measured-pairs.ts";
 export { bottleneckOf, type Bottleneck, type RunMeasurements } from "./peers/bottleneck.ts";
 export { isCounter, isOfEvents } from "./peers/counted-events.ts";
 export { BUSY_MILLI_MIN, isUnderLoad } from "./peers/under-load.ts";

@@ -8,6 +8,7 @@ import {
   incident,
   incidentPage,
   incidentQuery,
+  linkMap,
   peerComparison,
 } from "./incident.ts";
 import { byId } from "./operation-queries.ts";
@@ -49,6 +50,12 @@ export const incidentOperations = {
     "Nodes and accelerators whose recent readings differ from those of their comparable set",
     peerComparison,
     { permission: "fleet.read", problems: ["overloaded"] },
+  ),
+  linkMap: operation(
+    "GET /v1/health/links",
+    "Link map: pairs of nodes, adapters and uplinks of leaves that are slow beside their peers, as suites measured them",
+    linkMap,
+    { permission: "fleet.read" },
   ),
   listFindings: operation(
     "GET /v1/findings",

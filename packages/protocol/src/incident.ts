@@ -174,6 +174,41 @@ export const peerComparison = z
   })
   .meta({ id: "PeerComparison" });
 
+export const linkMap = z
+  .object({
+    pairs: count.meta({ description: "Measured pairs of nodes, a pair for each measure." }),
+    nodes: z.object({ total: count, measured: count.meta({ description: "Nodes that are part of a measured pair." }) }),
+    items: z
+      .array(
+        z.object({
+          kind: z.enum(["uplink", "nic", "pair"]),
+          verdict: z.enum(["slow", "ok", "tooFew", "notMeasured"]),
+          pool: z.string(),
+          leaf: z.string().nullable().meta({ description: "Path of the leaf of an uplink; null: not of an uplink." }),
+          nodes: z.array(z.string()).meta({ description: "One of a `nic`, two of a `pair`, none of an `uplink`." }),
+          measure: z.enum(["throughput", "latency"]).nullable().meta({ description: "Null: not measured." }),
+          unit: z.string(),
+          value: z.number().nullable().meta({
+            description:
+              "The value of a `pair`; for a `nic`, that of its best pair; for an `uplink`, the median of its pairs.",
+          }),
+          median: z.number().nullable().meta({
+            description:
+              "Median of the pairs of the kind that no slow adapter or uplink explains; null: fewer than four.",
+          }),
+          deviations: z.number().nullable().meta({
+            description: "Standard deviations by which the value is worse than the median; negative: better.",
+          }),
+          pairs: count.meta({ description: "Measured pairs that the link is part of." }),
+          measuredAtMs: instantMs.nullable(),
+          detail: z.string(),
+        }),
+      )
+      .meta({ description: "Slow links first, at most 1,000." }),
+    leftOut: count.meta({ description: "Items beyond them, and pairs that are not compared." }),
+  })
+  .meta({ id: "LinkMap" });
+
 export const healthSummary = z
   .object({
     atMs: instantMs,
@@ -242,4 +277,5 @@ export type AnnotationRequestInput = z.input<typeof annotationRequest>;
 export type FaultReportInput = z.input<typeof faultReport>;
 export type FaultsAccepted = z.output<typeof faultsAccepted>;
 export type PeerComparison = z.output<typeof peerComparison>;
+export type LinkMap = z.output<typeof linkMap>;
 export type HealthSummary = z.output<typeof healthSummary>;

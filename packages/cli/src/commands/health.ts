@@ -4,6 +4,7 @@ import type { HealthFindingsOptions } from "../health/run-health-findings.ts";
 import type { HealthPolicyOptions } from "../health/run-health-policy.ts";
 import type { HealthPeersOptions } from "../health/run-health-peers.ts";
 import type { HealthFleetOptions } from "../health/run-health-fleet.ts";
+import type { HealthLinksOptions } from "../health/run-health-links.ts";
 import type { HealthHoursOptions } from "../health/run-health-hours.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
 import type { HealthSlowOptions } from "../health/run-health-slow.ts";
@@ -79,6 +80,22 @@ docs/how-to/find-slow-nodes.md explains the comparison.`,
   async run(context, { options }) {
     const { runHealthPeers } = await import("../health/run-health-peers.ts");
     return runHealthPeers(context, options);
+  },
+});
+
+const linksCommand = defineCommand<HealthLinksOptions>({
+  name: "links",
+  summary: "Name slow links: adapters of nodes, uplinks of leaves and pairs of nodes",
+  details: `Compared are the pairs of nodes that the suite of their qualification measured (network-throughput/PEER, network-latency/PEER) with
+the other pairs of the pool within a leaf or across leaves. docs/how-to/find-slow-nodes.md explains the comparison.
+
+Examples:
+  headroom health links
+  headroom health links --csv > links.csv`,
+  options: [{ flags: "--csv", description: "print CSV" }, jsonOption],
+  async run(context, { options }) {
+    const { runHealthLinks } = await import("../health/run-health-links.ts");
+    return runHealthLinks(context, options);
   },
 });
 
@@ -166,6 +183,7 @@ export const healthCommand = defineCommand<HealthOptions>({
   commands: [
     fleetCommand,
     peersCommand,
+    linksCommand,
     hoursCommand,
     findingsCommand,
     policyCommand,

@@ -202,6 +202,14 @@ export const peersQuery = (client: HeadroomClient) =>
     refetchInterval: COSTS_EVERY_MS,
   });
 
+/** Links that are slow beside their peers. Suites measure them seldom. */
+export const linksQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["health", "links"],
+    queryFn: ({ signal }) => client.linkMap({ signal }),
+    refetchInterval: COSTS_EVERY_MS,
+  });
+
 export const remediationsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["health", "remediations"],

@@ -8,7 +8,7 @@ import type { DemoWorld } from "./demo-world.ts";
 
 type IncidentReading = Pick<
   HeadroomClient,
-  "listIncidents" | "getIncident" | "fleetHealth" | "comparePeers" | "listFindings"
+  "listIncidents" | "getIncident" | "fleetHealth" | "comparePeers" | "linkMap" | "listFindings"
 >;
 type IncidentCommands = Pick<HeadroomClient, "annotateIncident" | "reportFaults">;
 type IncidentWorld = Pick<DemoWorld, "engine" | "incidents" | "nowMs">;
@@ -28,6 +28,8 @@ export const incidentReading = (world: IncidentWorld): IncidentReading => ({
   fleetHealth: async () => views.healthSummary(world.engine, world.incidents, world.nowMs),
   // The demo has no readings of accelerators.
   comparePeers: async () => ({ compared: 0, items: [] }),
+  // The demo runs no suites.
+  linkMap: async () => ({ pairs: 0, nodes: { total: 0, measured: 0 }, items: [], leftOut: 0 }),
   // Proposals of findings are the server's work; the demo has none.
   listFindings: async () => ({ items: [] }),
 });

@@ -2,6 +2,8 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { nodeId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ControlPlane } from "./control-plane.ts";
+import { linkMap } from "./incidents.ts";
 import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
 
 let home: string;
@@ -41,6 +43,11 @@ describe("incidents over HTTP", () => {
       incidents: { open: 1, unacknowledged: 0 },
       faulty: [{ nodeId: nodeId("n1"), codes: ["xid-79"] }],
     });
+    expect(await client.linkMap()).toMatchObject({
+      pairs: 0,
+      nodes: { total: 1, measured: 0 },
+      items: [{ kind: "nic", verdict: "notMeasured", nodes: ["n1"], detail: "no suite has run" }],
+    });
     await expect(client.annotateIncident("i999999", { kind: "resolve" })).rejects.toMatchObject({
       code: "unknownIncident",
     });
@@ -51,4 +58,15 @@ describe("incidents over HTTP", () => {
     expect((await second.client.annotateIncident(id, { kind: "resolve" })).phase).toBe("resolved");
     await second.close();
   });
+});
+
+it("shares one link map among requests that come together, and keeps none that failed", async () => {
+  let reads = 0;
+  const read = (): Promise<never[]> =>
+    ++reads === 1 ? Promise.reject(new Error("the journal is closed")) : Promise.resolve([]);
+  const plane = { driver: { read } } as unknown as ControlPlane;
+  await expect(linkMap(plane)).rejects.toThrow("the journal is closed");
+  const [first, second] = await Promise.all([linkMap(plane), linkMap(plane)]);
+  expect(second).toBe(first);
+  expect(reads).toBe(2);
 });

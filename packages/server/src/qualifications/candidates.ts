@@ -47,7 +47,8 @@ export function candidatesOf(engine: Engine, suites: ReturnType<typeof readSuite
   return candidates;
 }
 
-const nameOf = ({ id, labels }: Node): string =>
+/** Name of a node at its cluster; its id, where the cluster states none. */
+export const nameOf = ({ id, labels }: Node): string =>
   NAME_LABELS.map((label) => labels?.[label]).find((name) => name !== undefined) ?? id;
 
 export interface IdlePeers {

@@ -2,9 +2,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Measurement } from "@headroom/health";
+import { isOfBasis, type Measurement } from "@headroom/health";
 import type { QualificationSuite } from "@headroom/model";
-import { isOfBasis } from "./suite-file.ts";
 
 const FOLDER = "qualification-results";
 const MEASUREMENTS_MAX = 2_000;

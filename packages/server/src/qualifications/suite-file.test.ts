@@ -1,5 +1,6 @@
+import { isOfBasis } from "@headroom/health";
 import { expect, it } from "vitest";
-import { basisOf, isOfBasis, suiteOf } from "./suite-file.ts";
+import { basisOf, suiteOf } from "./suite-file.ts";
 
 const suite = { command: ["/opt/suite", "{node}"], tests: [], env: { TOKEN: "a" }, repeat: 3 };
 

@@ -107,10 +107,6 @@ export const basisOf = ({ command, version, baseline }: Suite): string => {
   return baseline === undefined ? made : `${made} ${baseline}`;
 };
 
-/** Whether a stored result is of a basis. Results of builds that stored none count until a baseline is stated. */
-export const isOfBasis = ({ basis: stored }: { readonly basis?: string }, basis: string | undefined): boolean =>
-  stored === basis || basis === undefined || (stored === undefined && !basis.includes(" "));
-
 const BASIS_CHARS = 16;
 /** Changes when the suite measures or words something in another way. */
 const SMALL_VERSION = "small-suite-1";

@@ -15,6 +15,7 @@ import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 import { DriftPanel } from "./drift-panel.tsx";
 import { HoursPanel } from "./hours-panel.tsx";
+import { LinksPanel } from "./links-panel.tsx";
 import { NodeMap } from "./node-map.tsx";
 import { PeersPanel } from "./peers-panel.tsx";
 import { numberCell, PanelTable } from "./panel-table.tsx";
@@ -65,6 +66,7 @@ export function HealthPage(): ReactElement {
             <DriftPanel />
             <SetTable sets={data.sets} />
             <PeersPanel />
+            <LinksPanel />
             <HoursPanel />
             {data.domains.length === 0 ? null : <DomainTable domains={data.domains} />}
           </div>
