@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { layoutFacts } from "./node-layout.ts";
 import { measurePair, type PairAddress, type PairFigures } from "./network-pair.ts";
 
@@ -127,7 +128,7 @@ function tried(test: string, run: () => Result): Result {
 
 /** Starts the other end on the peer, and measures. */
 async function measureWith(peer: string): Promise<PairFigures> {
-  const program = path.join(import.meta.dirname, "network-pair.ts");
+  const program = fileURLToPath(new URL("network-pair.ts", import.meta.url));
   const local = [process.execPath, program, "127.0.0.1"];
   const [file = "", ...words] = isSharedMachine ? local : [...peerWords, peer, "node", program, "0.0.0.0"];
   const child = spawn(file, words, { stdio: ["ignore", "pipe", "ignore"] });
