@@ -196,6 +196,7 @@ export class IncidentFold {
     // The cause of an earlier incident has counted, or is shared: further reports about it add nothing. A drained node is lost to maintenance.
     const isMaintained = this.#topology.nodes.get(nodeId)?.isDraining === true;
     if (!isMaintained && this.#isOfBurst(failure, atMs)) this.scores.lost(nodeId, { atMs, isOpen: true });
+    if (isMaintained && !failure.isLost) failure.isMaintained = true;
     failure.isLost = true;
     failure.detail = detail;
     failure.alerts += 1 + hits.length;

@@ -106,8 +106,8 @@ export function nodeFindings(
   const faulty = new Map<NodeId, { readonly failure: Failure; readonly incident: IncidentFacts }>();
   const shared = sharedIncidents(incidents);
   for (const incident of incidents) {
-    // An incident counts once, however often the node was lost in it.
-    const own = shared.has(incident) ? undefined : incident.failures.findLast(({ isLost }) => isLost);
+    // An incident counts once, however often the node was lost in it; losses to maintenance do not.
+    const own = shared.has(incident) ? undefined : incident.failures.findLast(isUnplannedLoss);
     for (const failure of incident.failures) {
       const { node, isLost, backAtMs, atMs } = failure;
       if (node === "" || !isInService(nodes.get(node))) continue;
@@ -120,6 +120,8 @@ export function nodeFindings(
     if (failures.length >= LOSSES_MIN && !faulty.has(node)) found.push(lossFinding(node, failures));
   return found;
 }
+
+const isUnplannedLoss = ({ isLost, isMaintained }: Failure): boolean => isLost && isMaintained !== true;
 
 const isInService = (node: NodeInService | undefined): boolean =>
   node !== undefined &&

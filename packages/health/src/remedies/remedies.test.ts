@@ -3,7 +3,10 @@ import { attemptId, nodeId, poolName, teamName, workloadId } from "@headroom/mod
 import type { NodeId, Pool } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import type { Failure } from "../incidents/failure.ts";
+import { IncidentFold } from "../incidents/incident-fold.ts";
 import type { IncidentFacts } from "../incidents/incident-fold.ts";
+import { lostAt, PlantedFleet } from "../incidents/planted-incidents.ts";
+import type { Finding } from "./finding.ts";
 import { nodeFindings } from "./node-findings.ts";
 import { spareFindings } from "./spare-findings.ts";
 import { StallWatch } from "./stall-watch.ts";
@@ -58,6 +61,46 @@ describe("nodes", () => {
     expect(nodeFindings(losses([1, 2]), nodes, DAY_MS)).toEqual([]);
     expect(nodeFindings(losses([1, 2, DAY_MS + 5]), nodes, DAY_MS + 10)).toEqual([]);
     expect(nodeFindings(losses([5, 6, 7]), nodes, DAY_MS)).toMatchObject([{ kind: "repeatedLoss", sinceMs: 7 }]);
+  });
+
+  it("that people drained before each loss are sound when they are back in service, also across a restart", () => {
+    const [id, hour] = [nodeId("n20"), 3_600_000];
+    const nodes = new Map<NodeId, typeof up>([[id, up]]);
+    const drain = { kind: "nodeDrainStarted", version: 1, nodeId: id, actor: "ops" } as const;
+    const resume = { ...drain, kind: "nodeResumed" } as const;
+    const planted = new PlantedFleet(32);
+    const restart = (atMs: number): void => {
+      planted.apply(lostAt(id, atMs).event);
+      planted.apply({ kind: "nodeReturned", version: 1, atMs: atMs + 900_000, nodeId: id });
+    };
+    planted.apply({ ...drain, atMs: 0 });
+    for (const at of [1, 2, 3]) restart(at * hour);
+    planted.apply({ ...resume, atMs: 4 * hour });
+    const findings = (): readonly Finding[] =>
+      nodeFindings(IncidentFold.restore(planted.fold.stored()).incidents(), nodes, 9 * hour);
+    expect(findings()).toEqual([]);
+    // Losses in service count as before, and the planned ones are none of them.
+    for (const at of [5, 6]) restart(at * hour);
+    expect(findings()).toEqual([]);
+    restart(7 * hour);
+    expect(findings()).toMatchObject([{ kind: "repeatedLoss", sinceMs: 7 * hour }]);
+    expect(findings()[0]?.ground).toContainEqual({ measure: "losses", valueMilli: 3_000, unit: "per day" });
+  });
+
+  it("whose loss was no planned one stay lost in service if somebody drains them afterwards", () => {
+    const [id, hour] = [nodeId("n20"), 3_600_000];
+    const planted = new PlantedFleet(32);
+    for (const at of [1, 2, 3]) {
+      const on = { version: 1, nodeId: id, actor: "ops" } as const;
+      planted.apply(lostAt(id, at * hour).event);
+      planted.apply({ ...on, kind: "nodeDrainStarted", atMs: at * hour + 1_000 });
+      planted.apply(lostAt(id, at * hour + 2_000).event);
+      planted.apply({ kind: "nodeReturned", version: 1, atMs: at * hour + 3_000, nodeId: id });
+      planted.apply({ ...on, kind: "nodeResumed", atMs: at * hour + 4_000 });
+    }
+    expect(nodeFindings(planted.fold.incidents(), new Map([[id, up]]), 9 * hour)).toMatchObject([
+      { kind: "repeatedLoss", sinceMs: 3 * hour },
+    ]);
   });
 });
 
