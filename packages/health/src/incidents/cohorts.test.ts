@@ -1,5 +1,6 @@
-import { nodeId, type Event, type NodeId } from "@headroom/model";
+import { nodeId, withdrawnDetail, type Event, type NodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
+import { nodeFindings } from "../remedies/node-findings.ts";
 import { uniformDraws } from "../spares/uniform-draws.ts";
 import { failingCohorts } from "./cohorts.ts";
 import type { FaultScore } from "./fault-scores.ts";
@@ -98,6 +99,26 @@ describe("cohorts that fail more often", () => {
     }
     expect(planted.fold.failingCohorts(13 * hour, new Set())).toEqual([]);
     expect(planted.fold.repeatedFailures(0.5, 13 * hour).own).toEqual([]);
+  });
+
+  it("are none where a cluster's administrators took the nodes out of service, and lose none of them again and again", () => {
+    const planted = new PlantedFleet(608);
+    const hour = 3_600_000;
+    const leave = (id: NodeId, atMs: number, detail: string): void => {
+      planted.apply({ kind: "nodeLost", version: 1, atMs, nodeId: id, detail });
+      planted.apply({ kind: "nodeReturned", version: 1, atMs: atMs + 900_000, nodeId: id });
+    };
+    const cordoned = withdrawnDetail("the node is cordoned");
+    for (const [at, id] of planted.nodesOf("store", "h3").entries()) leave(id, at * hour, cordoned);
+    const [id = nodeId("n3")] = planted.nodesOf("store", "h3");
+    for (const at of [13, 14, 15]) leave(id, at * hour, cordoned);
+    expect(planted.fold.failingCohorts(17 * hour, new Set())).toEqual([]);
+    expect(planted.fold.repeatedFailures(0.5, 17 * hour).own).toEqual([]);
+    const nodes = new Map([[id, { health: "up", draining: false, acceleratorCount: 8 } as const]]);
+    expect(nodeFindings(planted.fold.incidents(), nodes, 17 * hour)).toEqual([]);
+    // A text of the cluster that only contains the words is no withdrawal.
+    for (const at of [18, 19, 20]) leave(id, at * hour, `the node is not ready (${cordoned})`);
+    expect(nodeFindings(planted.fold.incidents(), nodes, 21 * hour)).toMatchObject([{ kind: "repeatedLoss" }]);
   });
 
   it("are none by chance, in a fleet that fails rarely or often", () => {

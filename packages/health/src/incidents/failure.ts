@@ -30,7 +30,7 @@ export interface Failure {
   readonly domains: readonly string[];
   /** Whether the node was lost; false: it only reported faults. */
   isLost: boolean;
-  /** The node was lost while it was drained. Absent: it was in service, or an earlier version stored the failure. */
+  /** The node was lost while it was drained, by Headroom or at its cluster. Absent: it was in service, or an earlier version stored the failure. */
   isMaintained?: true;
   backAtMs: number | null;
   detail: string;

@@ -2,6 +2,7 @@
  * Folds the journal into incidents: failures that happen within one window are a burst, and the topology says which of them have
  * one cause. Deterministic: the same events give the same incidents, whenever they are read. It reads no clock.
  */
+import { isWithdrawnDetail } from "@headroom/model";
 import type { Event, NodeFault, NodeId } from "@headroom/model";
 import { FAILED_MIN, failingCohorts } from "./cohorts.ts";
 import type { FailingCohort } from "./cohorts.ts";
@@ -193,8 +194,8 @@ export class IncidentFold {
   #lose(sequence: number, { nodeId, atMs, detail }: Event & { readonly kind: "nodeLost" }): void {
     const hits = this.#topology.hitsOn(nodeId);
     const failure = this.#openOf.get(nodeId) ?? this.#begin(sequence, nodeId, atMs);
-    // The cause of an earlier incident has counted, or is shared: further reports about it add nothing. A drained node is lost to maintenance.
-    const isMaintained = this.#topology.nodes.get(nodeId)?.isDraining === true;
+    // The cause of an earlier incident has counted, or is shared: further reports about it add nothing. A node that is drained, here or at its cluster, is lost to maintenance.
+    const isMaintained = this.#topology.nodes.get(nodeId)?.isDraining === true || isWithdrawnDetail(detail);
     if (!isMaintained && this.#isOfBurst(failure, atMs)) this.scores.lost(nodeId, { atMs, isOpen: true });
     if (isMaintained && !failure.isLost) failure.isMaintained = true;
     failure.isLost = true;

@@ -19,3 +19,12 @@ export interface NodeFault {
   readonly device?: string;
   readonly detail: string;
 }
+
+/** Details of the loss of a node that people took out of service at its cluster begin with this. Journals of earlier versions have no such details. */
+const WITHDRAWN = "out of service at its cluster: ";
+
+/** The detail of a loss by a drain, a cordon or a taint of the cluster. */
+export const withdrawnDetail = (reason: string): string => `${WITHDRAWN}${reason}`;
+
+/** Whether people took the node out of service at its cluster: such a loss is no failure of the node. */
+export const isWithdrawnDetail = (detail: string): boolean => detail.startsWith(WITHDRAWN);

@@ -1,7 +1,8 @@
 import { nodeId } from "@headroom/model";
-import type { Inventory } from "@headroom/executors";
+import type { Inventory, NodeSignal, NodeSignals } from "@headroom/executors";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FileExecutor } from "../driver/testing/file-executor.ts";
+import { unlistedDetail } from "./unlisted-nodes.ts";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 
 let home: string;
@@ -10,11 +11,23 @@ beforeEach(() => {
 });
 afterEach(() => removeHome(home));
 
+const signal = (code: string, severity: NodeSignal["severity"]): NodeSignal => ({
+  nodeId: nodeId("n2"),
+  code,
+  severity,
+  detail: `of ${code}`,
+});
+
 /** A source of nodes that lists a second node, leaves it out, or fails. */
 class TwoNodeExecutor extends FileExecutor {
   hasSecond = true;
   fails = false;
   inventoryCount = 0;
+  signals: readonly NodeSignal[] = [];
+
+  nodeSignals(): NodeSignals {
+    return { nodes: new Set([nodeId("n1"), nodeId("n2")]), signals: this.signals };
+  }
 
   override async inventory(): Promise<Inventory> {
     this.inventoryCount++;
@@ -24,6 +37,19 @@ class TwoNodeExecutor extends FileExecutor {
     return { ...rest, nodes: this.hasSecond ? [...nodes, second] : nodes };
   }
 }
+
+it.each([
+  ["out of service at its cluster: of slurm-drain", [signal("slurm-drain", "warning")]],
+  ["out of service at its cluster: of k8s-cordoned", [signal("k8s-cordoned", "info")]],
+  ["out of service at its cluster: of k8s-taint-a", [signal("k8s-taint-a", "info")]],
+  ["the executor no longer lists it", []],
+  ["the executor no longer lists it", [signal("slurm-drain", "warning"), signal("xid-79", "critical")]],
+  ["the executor no longer lists it", [signal("slurm-not-responding", "warning")]],
+  ["the executor no longer lists it", [{ ...signal("slurm-drain", "warning"), nodeId: nodeId("n1") }]],
+] as const)("a node is lost, %s, by its signals %j", (detail, signals) => {
+  expect(unlistedDetail(nodeId("n2"), { nodes: new Set(), signals })).toBe(detail);
+  expect(unlistedDetail(nodeId("n2"), null)).toBe("the executor no longer lists it");
+});
 
 describe("a node that its executor no longer lists", () => {
   it("is lost after the bounded time, with an event, and its work runs again elsewhere; a node that is listed again returns", async () => {
@@ -50,6 +76,21 @@ describe("a node that its executor no longer lists", () => {
     executor.hasSecond = true;
     await expect.poll(async () => (await client.getNode("n2")).health).toBe("up");
     await expect.poll(() => nodesOf(onSecond)).toEqual(["n2"]);
+    await live.close();
+  });
+
+  it("is lost with the decision of its cluster as the reason", async () => {
+    const executor = new TwoNodeExecutor({ directory: home, slots: 1, runMs: 1 });
+    const live = await startLive(home, { executors: [executor], inventory: { everyMs: 20, lostAfterMs: 40 } });
+    executor.signals = [signal("slurm-drain", "warning")];
+    executor.hasSecond = false;
+    await expect.poll(async () => (await live.client.getNode("n2")).health).toBe("lost");
+    const lost: object[] = [];
+    for await (const { event } of live.client.events()) {
+      if (event.kind === "nodeLost") lost.push(event);
+      if (lost.length > 0) break;
+    }
+    expect(lost).toMatchObject([{ nodeId: "n2", detail: "out of service at its cluster: of slurm-drain" }]);
     await live.close();
   });
 

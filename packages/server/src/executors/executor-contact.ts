@@ -12,7 +12,7 @@ import type { Driver } from "../driver/driver.ts";
 import { registerInventory } from "../machine-registration.ts";
 import { missingAttempts, reconcile } from "../recovery/reconcile.ts";
 import { lostTransfers } from "./lost-transfers.ts";
-import { UnlistedNodes } from "./unlisted-nodes.ts";
+import { unlistedDetail, UnlistedNodes } from "./unlisted-nodes.ts";
 import { messageOf, within } from "./within.ts";
 
 export interface InventoryRules {
@@ -242,9 +242,10 @@ export class ExecutorContact {
       const lost = new Set(overdue.filter((id) => !held.has(id)));
       return { nodes: [...lost], stops: attemptsOnlyOn(state, lost) };
     });
+    const signals = executor.nodeSignals?.() ?? null;
     for (const nodeId of nodes) {
       log.warn(`node ${nodeId} is lost: the executor ${executor.id} no longer lists it`);
-      await driver.observe({ kind: "nodeUnreachable", nodeId, detail: "the executor no longer lists it" });
+      await driver.observe({ kind: "nodeUnreachable", nodeId, detail: unlistedDetail(nodeId, signals) });
     }
     const stop = {
       kind: "stopGang",

@@ -1,7 +1,19 @@
 /** Nodes that are missing from the inventories of one executor, each with the time since when. */
+import { withdrawnDetail } from "@headroom/model";
 import type { ExecutorId, NodeId } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
-import type { Inventory } from "@headroom/executors";
+import type { Inventory, NodeSignals } from "@headroom/executors";
+
+/** Signals of nodes that people have taken out of service at the cluster. */
+const CLOSED_CODE = /^(?:slurm-drain|k8s-cordoned|k8s-taint-.*)$/;
+
+/** Why the node is lost. `answer`: the newest signals of its executor; `null`: it has none. */
+export function unlistedDetail(id: NodeId, answer: NodeSignals | null): string {
+  const own = (answer?.signals ?? []).filter(({ nodeId }) => nodeId === id);
+  const closed = own.find(({ code }) => CLOSED_CODE.test(code));
+  const isFaulty = own.some(({ severity }) => severity === "critical");
+  return closed === undefined || isFaulty ? "the executor no longer lists it" : withdrawnDetail(closed.detail);
+}
 
 export class UnlistedNodes {
   readonly #executor: ExecutorId;

@@ -288,7 +288,7 @@ export class PodLauncher {
       return;
     }
     const known = readState(files);
-    if (error instanceof UnusableNode) watch.leaveNode(error.node.name, error.message);
+    if (error instanceof UnusableNode) watch.leaveNode(error.node.name, error.node.outOfService ?? error.message);
     if (known.kind === "absent") watch.tellLost(files.key.name, effect.attemptId, detail);
     else if (known.kind === "unclaimed" && voidAttempt(files, detail)) watch.notice(files.key.name);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeId } from "@headroom/model";
+import { isWithdrawnDetail, nodeId } from "@headroom/model";
 import type { KubernetesNode, KubernetesPod } from "../api/objects.ts";
 import { kubernetesSettings } from "../settings.ts";
 import { readCluster } from "./cluster-nodes.ts";
@@ -97,12 +97,18 @@ describe("the inventory of a Kubernetes cluster", () => {
       /not ready \(NodeStatusUnknown\)/,
     ],
     [{ conditions: [] }, /not ready/],
-    [{ spec: { unschedulable: true } }, /cordoned/],
-    [{ spec: { taints: [{ key: "team", value: "b", effect: "NoSchedule" }] } }, /the taint team=b:NoSchedule/],
-  ] as const)("leaves out a node with %j, with the reason", ([parts, reason]) => {
+    [{ spec: { unschedulable: true } }, /cordoned/, true],
+    [{ spec: { taints: [{ key: "team", value: "b", effect: "NoSchedule" }] } }, /the taint team=b:NoSchedule/, true],
+    [
+      { spec: { taints: [{ key: "node.kubernetes.io/network-unavailable", effect: "NoSchedule" }] } },
+      /the taint node.kubernetes.io.network-unavailable/,
+    ],
+    [{ conditions: [{ type: "Ready", status: "False" }], spec: { unschedulable: true } }, /not ready/],
+  ] as const)("leaves out a node with %j, with the reason", ([parts, reason, isWithdrawn = false]) => {
     const { inventory, nodes } = read([node("a", parts), node("b")]);
     expect(inventory.nodes.map(({ id }) => id)).toEqual(["kube-b"]);
-    expect(nodes.get(nodeId("kube-a"))?.outOfService).toMatch(reason);
+    const why = nodes.get(nodeId("kube-a"))?.outOfService ?? "";
+    expect([why, isWithdrawnDetail(why)]).toEqual([expect.stringMatching(reason), isWithdrawn]);
   });
 
   it("keeps nodes whose taints are tolerated, only preferred, or repeat the condition", () => {

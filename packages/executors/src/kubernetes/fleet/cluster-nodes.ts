@@ -1,5 +1,5 @@
 /** The nodes of a cluster as an inventory: nodes with equal accelerators as pools, labels as levels of the fabric. Pure. */
-import { nodeId, poolName, siteName } from "@headroom/model";
+import { nodeId, poolName, siteName, withdrawnDetail } from "@headroom/model";
 import type { ExecutorId, ForeignUseReport, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { familyOfType } from "@headroom/perf/accelerator-types";
 import type { Inventory } from "../../executor.ts";
@@ -177,15 +177,21 @@ function specOf({ metadata, status }: KubernetesNode, parts: NodeParts): NodeSpe
   };
 }
 
-/** `null`: the node takes new work. */
+/** Taints of Kubernetes itself repeat conditions and the cordon. */
+export const OWN_TAINT: RegExp = /^node\.(?:cloudprovider\.)?kubernetes\.io\//;
+
+/** `null`: the node takes new work. A cordon, and taints of people and their controllers, are withdrawals of a sound node. */
 function whyOutOfService(node: KubernetesNode, tolerations: readonly Toleration[]): string | null {
   const { metadata, spec } = node;
   if (metadata.deletionTimestamp !== undefined) return "the node is being deleted";
   const ready = notReadyReason(node);
   if (ready !== null) return ready;
-  if (spec?.unschedulable === true) return "the node is cordoned";
-  const [taint] = untoleratedTaints(node, tolerations);
-  return taint === undefined ? null : `the node has the taint ${taintText(taint)}, which pods do not tolerate`;
+  if (spec?.unschedulable === true) return withdrawnDetail("the node is cordoned");
+  const taints = untoleratedTaints(node, tolerations);
+  const [taint] = taints;
+  if (taint === undefined) return null;
+  const reason = `the node has the taint ${taintText(taint)}, which pods do not tolerate`;
+  return taints.some(({ key }) => OWN_TAINT.test(key)) ? reason : withdrawnDetail(reason);
 }
 
 /** Taints that keep the executor's pods from the node. */

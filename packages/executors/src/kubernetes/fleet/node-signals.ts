@@ -13,7 +13,7 @@ import {
   type UnwatchedPeriod,
 } from "../../node-signals.ts";
 import type { Condition, KubernetesNode, Toleration } from "../api/objects.ts";
-import { taintText, untoleratedTaints } from "./cluster-nodes.ts";
+import { OWN_TAINT, taintText, untoleratedTaints } from "./cluster-nodes.ts";
 
 interface Known {
   readonly severity: NodeSignal["severity"];
@@ -36,9 +36,6 @@ const known: ReadonlyMap<string, Known> = new Map([
 const OTHER: Known = { severity: "warning", action: "look at the conditions of the node with kubectl describe node" };
 /** Names of conditions that are good when they are true. */
 const isGood = (type: string): boolean => /(?:Ready|Healthy|Available|Succeeded|Valid|OK)$/.test(type);
-
-/** Taints of Kubernetes itself repeat conditions and the cordon. */
-const OWN_TAINT = /^node\.(?:cloudprovider\.)?kubernetes\.io\//;
 
 /** `tolerations`: those of the executor's pods besides the built-in ones. Taints that pods tolerate are no signals. */
 export function kubernetesSignals(

@@ -387,7 +387,7 @@ export class AttemptWatch {
     if (here.some(({ files }) => ["starting", "running"].includes(readState(files).kind))) return;
     const isLeft = here.map(({ files }) => voidAttempt(files, detail)).every(Boolean);
     const nodeId = this.#setup.nodeIdOf(node);
-    if (isLeft) this.#setup.reporter.tell({ kind: "nodeUnreachable", nodeId, detail: `Slurm: ${reason}` });
+    if (isLeft) this.#setup.reporter.tell({ kind: "nodeUnreachable", nodeId, detail: reason });
     for (const { name } of here) {
       if (readState(this.#setup.store.files(name)).kind === "ended") this.cancel(name);
       this.notice(name);

@@ -1,5 +1,5 @@
 /** The nodes of a cluster as an inventory: partitions as pools, switches as levels of the fabric. */
-import { nodeId, poolName, siteName } from "@headroom/model";
+import { nodeId, poolName, siteName, withdrawnDetail } from "@headroom/model";
 import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { catalogueName, deviceLabel, familyNamed, familyOfType } from "@headroom/perf/accelerator-types";
 import { OperationalError } from "@headroom/platform";
@@ -12,7 +12,7 @@ import { hostNames } from "../reading/host-list.ts";
 import type { NodeRow } from "../reading/rows.ts";
 import { SlurmReader } from "../reading/slurm-reader.ts";
 import { utc } from "../reading/times.ts";
-import { slurmSignals } from "./node-signals.ts";
+import { DRAIN_CODE, slurmSignals } from "./node-signals.ts";
 import { usedAmounts } from "./foreign-use.ts";
 
 /** A node at Slurm, as a submission needs it. */
@@ -97,8 +97,7 @@ export function readCluster(
     const address = addresses.get(row.name) ?? row.name;
     const limitMinutes = limits.get(partition) ?? null;
     nodes.set(spec.id, { id: spec.id, name: row.name, partition, address, gresType: gpu.type, limitMinutes, spec });
-    if (outOfService.test(row.state ?? ""))
-      out.set(row.name, `${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
+    if (outOfService.test(row.state ?? "")) out.set(row.name, whyOutOfService(row, spec.id));
     else {
       pools.set(pool.name, pool);
       specs.push(spec);
@@ -119,6 +118,13 @@ export function readCluster(
   const known = rows.filter(({ name }) => nodes.has(nodeIdOf(executor, name)));
   const signals = slurmSignals(known, (name) => nodeIdOf(executor, name));
   return { inventory, nodes, outOfService: out, used, silent, ownDrains, closed, unreadCount, signals };
+}
+
+/** A node whose only signal is its drain was sound when it left. */
+function whyOutOfService(row: NodeRow, id: NodeId): string {
+  const { state, reason } = row;
+  const text = `Slurm: ${state ?? ""}${reason === null ? "" : `, ${reason}`}`;
+  return slurmSignals([row], () => id)[0]?.code === DRAIN_CODE ? withdrawnDetail(text) : text;
 }
 
 const isOwnDrain = ({ state, reason }: NodeRow, mark: string | null): boolean =>

@@ -3,6 +3,8 @@ import type { NodeId } from "@headroom/model";
 import { clusterText, type NodeSignal } from "../../node-signals.ts";
 import type { NodeRow } from "../reading/rows.ts";
 
+export const DRAIN_CODE = "slurm-drain";
+
 interface Rule {
   readonly words: RegExp;
   readonly code: string;
@@ -45,7 +47,7 @@ const rules: readonly Rule[] = [
   },
   {
     words: /\bdrain(?:ed|ing)?\b/,
-    code: "slurm-drain",
+    code: DRAIN_CODE,
     severity: "warning",
     action: "repair the node, then scontrol update state=resume",
   },
