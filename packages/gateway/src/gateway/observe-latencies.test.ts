@@ -1,12 +1,12 @@
 /** Times of requests, as the verdict on a rollout compares them. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { RolloutSplit } from "../replicas/rollout-split.ts";
 import { observeLatencies } from "./observe-latencies.ts";
 
 /** The stratum and the milliseconds to the first token that the reading of the present revision has after warm-up. */
-function observed(shadowMilli: number | null): readonly [number, number] {
+function observed(shadowMilli: number | null, changes: object = {}): readonly [number, number] {
   const weightMilli = shadowMilli === null ? 100 : 0;
   const split = new RolloutSplit({ number: 2, startedAtMs: 0, weightMilli, shadowMilli, canary: new Set(["b"]) });
   const pool = {
@@ -28,10 +28,11 @@ function observed(shadowMilli: number | null): readonly [number, number] {
     firstByteAtMs: 2_200,
     endedAtMs: 2_500,
     isStream: true,
+    ...changes,
   } as unknown as ExchangeSummary;
   for (let stream = 0; stream < 21; stream++) observeLatencies(pool, summary, 64);
-  const [[stratum, count, sum] = [0, 0, 0]] = split.counters().baseline.ttft;
-  expect(count).toBe(1);
+  const [[stratum, count, sum] = [0, 0, Number.NaN]] = split.counters().baseline.ttft;
+  expect(count).toBe(split.counters().baseline.ttft.length);
   return [stratum, Math.round(Math.exp(sum))];
 }
 
@@ -39,6 +40,14 @@ it("counts the time at the replica that answered, without waits and failed attem
   expect(observed(null)).toEqual([4, 300]);
 });
 
-it("expects nothing in the cache of the replica while copies are compared, for which the router expects nothing", () => {
-  expect(observed(1_000)).toEqual([12, 300]);
+describe("while copies are compared, for which the router expects nothing in caches", () => {
+  it("counts the whole prompt where nothing is expected, and what the engine reports", () => {
+    expect(observed(1_000, { decision: { cachedTokens: 0 } })).toEqual([12, 300]);
+    const record = { outcome: "completed", promptTokens: 64, cachedTokens: 60, completionTokens: 4 };
+    expect(observed(1_000, { record })).toEqual([4, 300]);
+  });
+
+  it("leaves the time out where a cached prefix is expected and none is reported", () => {
+    expect(observed(1_000)).toEqual([0, Number.NaN]);
+  });
 });

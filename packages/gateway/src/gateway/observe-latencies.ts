@@ -1,16 +1,14 @@
 /** Latencies of ended streams, for the pool that served them. */
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
+import { isCacheUnknown } from "../shadow/unknown-cache.ts";
 
 /**
  * Requests that did not complete say nothing, and only streams have latencies. `estimatedTokens`: prompt tokens by the bytes of the
  * request.
  */
-export function observeLatencies(
-  pool: Pool | undefined,
-  { record, replicaId, decision, attempts, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
-  estimatedTokens: number,
-): void {
+export function observeLatencies(pool: Pool | undefined, summary: ExchangeSummary, estimatedTokens: number): void {
+  const { record, replicaId, decision, attempts, startedAtMs, firstByteAtMs, endedAtMs, isStream } = summary;
   if (record.outcome !== "completed") return;
   // A replica that does not report its cache is trusted to have what the router expects there.
   const expectedTokens = decision?.cachedTokens ?? 0;
@@ -29,11 +27,12 @@ export function observeLatencies(
   const sent = attempts.findLast((each) => each.replica === replicaId && each.startedAtMs <= firstByteAtMs);
   if (pool?.split === undefined || sent === undefined) return;
   // Revisions are compared by the time at their replicas: what a request waited before says nothing about them, and copies of
-  // requests do not wait. The router expects nothing in the caches for copies.
+  // requests do not wait. The router expects nothing in the caches for copies, so only reported caches count beside them.
+  const isLeftOut = pool.split.isShadow && isCacheUnknown(summary);
   const uncachedTokens = pool.split.isShadow ? record.promptTokens - record.cachedTokens : promptTokens;
   pool.split.observe({
     replicaId,
-    firstTokenMs: firstByteAtMs - sent.startedAtMs,
+    firstTokenMs: isLeftOut ? Number.NaN : firstByteAtMs - sent.startedAtMs,
     perTokenMs,
     uncachedTokens,
     busyCount: 1 + (pool.replicas.get(replicaId)?.requestCount ?? 0),

@@ -18,6 +18,7 @@ export interface FollowedRollout {
 
 export interface EndedStream {
   readonly replicaId: string;
+  /** NaN: it says nothing about the revision. */
   readonly firstTokenMs: number;
   /** NaN: the answer had one token. */
   readonly perTokenMs: number;
@@ -139,7 +140,8 @@ export class RolloutSplit {
     this.#streams.set(replicaId, streams);
     if (streams <= WARM_UP_STREAMS) return;
     const counters = this.#countersOf(replicaId);
-    add(counters.ttft, Math.floor(2 * Math.log2(Math.max(1, uncachedTokens))), TTFT_STRATA_MAX, firstTokenMs);
+    const stratum = Math.floor(2 * Math.log2(Math.max(1, uncachedTokens)));
+    if (firstTokenMs >= 0) add(counters.ttft, stratum, TTFT_STRATA_MAX, firstTokenMs);
     if (perTokenMs >= 0) add(counters.tpot, Math.floor(Math.log2(Math.max(1, busyCount))), TPOT_STRATA_MAX, perTokenMs);
   }
 

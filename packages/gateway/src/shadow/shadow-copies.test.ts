@@ -31,7 +31,7 @@ interface Report {
 }
 
 /** A control plane that lists one endpoint with a rollout in the shadow, and keeps the last report of the gateway. */
-async function controlPlane(present: MockUpstream, next: MockUpstream, share: object) {
+async function controlPlane(present: MockUpstream, next: readonly MockUpstream[], share: object) {
   const at = (mock: MockUpstream): string => mock.url.slice("http://".length);
   const known: { report?: Report } = {};
   const endpoint = {
@@ -42,7 +42,7 @@ async function controlPlane(present: MockUpstream, next: MockUpstream, share: ob
     rollout: { number: 2, startedAtMs: 5, ...share },
     list: [
       { address: at(present), draining: false, revision: 1 },
-      { address: at(next), draining: false, revision: 2 },
+      ...next.map((each) => ({ address: at(each), draining: false, revision: 2 })),
     ],
   };
   const server = createServer((request, response) => {
@@ -70,20 +70,23 @@ interface Setting {
   readonly shadowMilli?: number;
   readonly weightMilli?: number;
   readonly pool?: string;
+  /** A second replica of the new revision. */
+  readonly second?: MockUpstream;
   /** The address of a second pool, to which requests go where the first one fails. */
   readonly other?: string;
 }
 
 async function start(
   next: MockOptions,
-  { shadowMilli = 1000, weightMilli = 0, pool = "", other }: Setting = {},
+  { shadowMilli = 1000, weightMilli = 0, pool = "", second, other }: Setting = {},
 ): Promise<Started> {
   const mocks = [new MockUpstream({ tokens: 4 }), new MockUpstream(next)] as const;
   for (const mock of mocks) {
     await mock.start();
     cleanups.push(() => mock.kill().catch(() => undefined));
   }
-  const plane = await controlPlane(...mocks, shadowMilli > 0 ? { weightMilli, shadowMilli } : { weightMilli });
+  const share = shadowMilli > 0 ? { weightMilli, shadowMilli } : { weightMilli };
+  const plane = await controlPlane(mocks[0], second === undefined ? [mocks[1]] : [mocks[1], second], share);
   const token = path.join(tmpdir(), `headroom-shadow-${process.pid}.token`);
   writeFileSync(token, "secret\n");
   const gateway = await testGateway(
@@ -198,6 +201,35 @@ describe("requests that are copied to a revision in the shadow", () => {
     const text = await (await slow.gateway.admin("/metrics")).text();
     expect(text).toContain('headroom_gateway_copies_total{name="p",outcome="skipped"} 3');
     await until(() => slow.next.requestCount === 2);
+  });
+
+  it("go to one replica if they are of one session, so that it caches their prefixes", async () => {
+    const second = new MockUpstream({ delayMs: 60_000 });
+    await second.start();
+    cleanups.push(() => second.kill().catch(() => undefined));
+    const started = await start({ delayMs: 60_000 }, { second });
+    for (let index = 0; index < 4; index++) await send(started, { prompt_cache_key: "talk" });
+    await until(() => started.next.requestCount + second.requestCount === 4);
+    expect([0, 4]).toContain(second.requestCount);
+    for (let index = 0; index < 16; index++) await send(started, { prompt_cache_key: `talk ${index}` });
+    await until(() => started.next.requestCount + second.requestCount === 20);
+    expect(Math.min(started.next.requestCount, second.requestCount)).toBeGreaterThan(0);
+  });
+
+  it("show no time to the first token where the caches of both replicas are unknown", async () => {
+    const started = await start({ tokens: 4 });
+    const rollout = () => started.known.report?.rollout;
+    const stream = (content: string) => send(started, { stream: true, messages: [{ role: "user", content }] });
+    const text = "some words of a prompt ".repeat(200);
+    for (let index = 1; index <= 22; index++) {
+      await stream(text);
+      await until(() => rollout()?.canary.requests === index);
+    }
+    // The first 20 streams of a replica do not count, and the router expected the prompt in its cache from the second on.
+    expect([rollout()?.baseline.ttft, rollout()?.canary.ttft]).toEqual([[], []]);
+    await stream(`Another prompt: ${text}`);
+    await until(() => (rollout()?.canary.ttft.length ?? 0) === 1);
+    expect(rollout()?.baseline.ttft).toHaveLength(1);
   });
 
   it("get the agreement with the answer of the present revision as their score", async () => {

@@ -18,6 +18,7 @@ import { agreementOf, textOfAnswer } from "./agreement.ts";
 import { AnswerTap } from "./answer-tap.ts";
 import { Scorer } from "./scorer.ts";
 import { callShadow, type ShadowAnswer } from "./shadow-call.ts";
+import { isCacheUnknown } from "./unknown-cache.ts";
 
 /** Operations without an effect beyond their answer. */
 const copied: ReadonlySet<Operation> = new Set([
@@ -37,6 +38,7 @@ interface Copy {
   readonly route: PoolRoute;
   readonly split: RolloutSplit;
   readonly body: Buffer;
+  readonly sessionHash: number | undefined;
   /** Whether the texts of both answers are compared. */
   readonly isScored: boolean;
   /** The answer of the present revision. */
@@ -77,7 +79,8 @@ export class ShadowCopies {
     const { endpoint, body, peek } = message;
     if (route === undefined || split === undefined || !copied.has(endpoint.operation)) return undefined;
     const session = head.session === "" ? peek.session : head.session;
-    if (!split.isCopied(session === "" ? undefined : hashText(session), drawn)) return undefined;
+    const sessionHash = session === "" ? undefined : hashText(session);
+    if (!split.isCopied(sessionHash, drawn)) return undefined;
     const { pool } = route;
     const count = this.#counts.get(pool) ?? 0;
     if (count >= pool.config.shadow.concurrencyMax || this.#bodyBytes + body.length > BODY_BYTES_MAX) {
@@ -87,7 +90,7 @@ export class ShadowCopies {
     this.#counts.set(pool, count + 1);
     this.#bodyBytes += body.length;
     const isScored = scored.has(endpoint.operation) && !isTranslated;
-    return { route, split, body: Buffer.from(body), isScored };
+    return { route, split, body: Buffer.from(body), sessionHash, isScored };
   }
 
   /** The client as target of the answer, which is kept for the comparison if the request is copied. */
@@ -125,7 +128,7 @@ export class ShadowCopies {
       const busyCount = this.#busy.get(replica) ?? 1;
       if (busyCount > 1) this.#busy.set(replica, busyCount - 1);
       else this.#busy.delete(replica);
-      this.#answered({ copy, request, replica, busyCount, isProductionStream: summary.isStream }, answer);
+      this.#answered({ copy, request, summary, replica, busyCount }, answer);
     });
     this.#cancels.add(cancel);
   }
@@ -145,8 +148,8 @@ export class ShadowCopies {
     else this.#counts.delete(pool);
   }
 
-  /** The replica of the new revision with the fewest copies. Undefined if none takes requests. */
-  #replicaFor({ route, split }: Copy, { caller }: ExchangeRequest): Replica | undefined {
+  /** The replica of the new revision for the session, or with the fewest copies. Undefined if none takes requests. */
+  #replicaFor({ route, split, sessionHash }: Copy, { caller }: ExchangeRequest): Replica | undefined {
     const { pool } = route;
     if (pool.split !== split || !split.isShadow) return undefined;
     const nowMs = this.#setup.now();
@@ -156,6 +159,8 @@ export class ShadowCopies {
         each.isAvailable(nowMs) &&
         (caller.allowedRegions === undefined || caller.allowedRegions.includes(each.region)),
     );
+    // The last three digits chose whether the session is copied.
+    if (sessionHash !== undefined) return able[Math.floor(sessionHash / 1000) % able.length];
     return able.toSorted((a, b) => (this.#busy.get(a) ?? 0) - (this.#busy.get(b) ?? 0))[0];
   }
 
@@ -163,13 +168,13 @@ export class ShadowCopies {
     ended: {
       readonly copy: Copy;
       readonly request: ExchangeRequest;
+      readonly summary: ExchangeSummary;
       readonly replica: Replica;
       readonly busyCount: number;
-      readonly isProductionStream: boolean;
     },
     answer: ShadowAnswer | undefined,
   ): void {
-    const { copy, request, replica, busyCount } = ended;
+    const { copy, request, summary, replica, busyCount } = ended;
     const { split, route } = copy;
     this.#over(copy);
     const isFailed = answer === undefined || answer.status >= 500;
@@ -177,8 +182,12 @@ export class ShadowCopies {
     if (route.pool.split !== split) return;
     split.ended(replica.id, isFailed);
     if (answer === undefined || answer.status !== 200) return;
-    if (answer.isStream) split.observe({ replicaId: replica.id, busyCount, ...timesOf(request, answer) });
-    void this.#score(copy, answer, ended.isProductionStream).catch((error: unknown) =>
+    if (answer.isStream) {
+      const times = timesOf(request, answer);
+      const firstTokenMs = isCacheUnknown(summary) ? Number.NaN : times.firstTokenMs;
+      split.observe({ replicaId: replica.id, busyCount, ...times, firstTokenMs });
+    }
+    void this.#score(copy, answer, summary.isStream).catch((error: unknown) =>
       this.#setup.log(`a copied request was not scored: ${String(error)}`),
     );
   }
