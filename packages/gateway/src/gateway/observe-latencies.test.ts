@@ -8,7 +8,9 @@ import { observeLatencies } from "./observe-latencies.ts";
 /** The stratum and the milliseconds to the first token that the reading of the present revision has after warm-up. */
 function observed(shadowMilli: number | null, changes: object = {}): readonly [number, number] {
   const weightMilli = shadowMilli === null ? 100 : 0;
-  const split = new RolloutSplit({ number: 2, startedAtMs: 0, weightMilli, shadowMilli, canary: new Set(["b"]) });
+  const rollout = { number: 2, startedAtMs: 0, weightMilli, shadowMilli, canary: new Set(["b"]) };
+  const split = new RolloutSplit(rollout);
+  split.follow(rollout, ["a", "b", "c"]);
   const pool = {
     split,
     replicas: new Map(),
@@ -38,6 +40,16 @@ function observed(shadowMilli: number | null, changes: object = {}): readonly [n
 
 it("counts the time at the replica that answered, without waits and failed attempts", () => {
   expect(observed(null)).toEqual([4, 300]);
+});
+
+it("counts from the request that a hedge of the same revision rescued, which else would hide a slow one", () => {
+  const slow = { kind: "first", replica: "c", startedAtMs: 1_200, endedAtMs: 2_200 };
+  const hedge = { kind: "hedge", replica: "a", startedAtMs: 1_900, endedAtMs: 0 };
+  expect(observed(null, { attempts: [slow, hedge] })).toEqual([4, 1_000]);
+  expect(observed(null, { attempts: [{ ...slow, endedAtMs: 0 }, hedge] })).toEqual([4, 1_000]);
+  // One that had failed before, and one of the other revision, say nothing about this one.
+  expect(observed(null, { attempts: [{ ...slow, endedAtMs: 1_500 }, hedge] })).toEqual([4, 300]);
+  expect(observed(null, { attempts: [{ ...slow, replica: "b" }, hedge] })).toEqual([4, 300]);
 });
 
 describe("while copies are compared, for which the router expects nothing in caches", () => {

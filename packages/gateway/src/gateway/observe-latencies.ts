@@ -1,6 +1,8 @@
 /** Latencies of ended streams, for the pool that served them. */
+import type { AttemptNote } from "../exchange/attempt-note.ts";
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
+import type { RolloutSplit } from "../replicas/rollout-split.ts";
 import { isCacheUnknown } from "../shadow/unknown-cache.ts";
 
 /**
@@ -32,9 +34,21 @@ export function observeLatencies(pool: Pool | undefined, summary: ExchangeSummar
   const uncachedTokens = pool.split.isShadow ? record.promptTokens - record.cachedTokens : promptTokens;
   pool.split.observe({
     replicaId,
-    firstTokenMs: isLeftOut ? Number.NaN : firstByteAtMs - sent.startedAtMs,
+    firstTokenMs: isLeftOut ? Number.NaN : firstByteAtMs - beginOf(sent, attempts, pool.split),
     perTokenMs,
     uncachedTokens,
     busyCount: 1 + (pool.replicas.get(replicaId)?.requestCount ?? 0),
   });
+}
+
+/** A hedge hides that its revision was slow: the time begins with the first attempt at the same revision beside which it was sent. */
+function beginOf(sent: AttemptNote, attempts: readonly AttemptNote[], split: RolloutSplit): number {
+  if (sent.kind !== "hedge") return sent.startedAtMs;
+  const beside = attempts.find(
+    ({ pool, replica, endedAtMs }) =>
+      pool === sent.pool &&
+      split.isCanary(replica) === split.isCanary(sent.replica) &&
+      (endedAtMs === 0 || endedAtMs > sent.startedAtMs),
+  );
+  return Math.min(sent.startedAtMs, beside?.startedAtMs ?? sent.startedAtMs);
 }

@@ -85,7 +85,6 @@ export class LoadReporter {
   readonly #refusedUntilMs = new Map<string, number>();
   /** Endpoints whose refusal was logged. */
   readonly #refusalLogged = new Set<string>();
-  /** Time from which reports of an endpoint have tokens again. */
   /** The form that an earlier release took last, and the time until which only it is sent. */
   readonly #earlierForms = new Map<string, { readonly form: number; readonly untilMs: number }>();
 

@@ -326,8 +326,8 @@ export class Pool {
   }
 
   /**
-   * Called when the client left, or its deadline passed, before the first byte. During a rollout, requests that had waited longer than nearly all do count
-   * as failed, for both revisions alike: a revision that hangs would otherwise never be judged.
+   * Called when the client left, or the deadline of its request passed, before the first byte. During a rollout, requests that had
+   * waited longer than nearly all do count as failed, for both revisions alike: a revision that hangs would otherwise never be judged.
    */
   abandoned(replica: Replica, waitedMs: number, nowMs: number): void {
     if (this.split === undefined || waitedMs < HUNG_MS_MIN) return;
