@@ -5,12 +5,13 @@ import {
   OPEN_PROPOSALS_OF_CONTROL_PLANE_MAX,
   OPEN_PROPOSALS_OF_USERS_MAX,
   OPEN_PROPOSALS_OF_USER_MAX,
+  artifactKey,
   nodeId,
   teamName,
   usualProposalRules,
   workloadId,
 } from "@headroom/model";
-import type { Command, Proposal, ProposalRule, ProposedChange, SimulatedStart } from "@headroom/model";
+import type { ArtifactChange, Command, Proposal, ProposalRule, ProposedChange, SimulatedStart } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
@@ -145,6 +146,36 @@ describe("proposals of the control plane", () => {
     );
     expect(drive.receive(...own).replies.every(({ kind }) => kind === "accepted")).toBe(true);
     expect(drive.receive(create(weight(2_000), CONTROL_PLANE_ACTOR)).replies[0]).toMatchObject({ kind: "rejected" });
+  });
+});
+
+describe("a removal of a gated alias", () => {
+  const artifact = { kind: "model", team: teamName("default"), name: "chat" } as const;
+  const removed: ProposedChange = { kind: "alias", artifact: artifactKey(artifact), alias: "production", number: null };
+  const content = { ...artifact, digest: null, bytes: null, places: [], inputs: [] };
+  const registered = command({ kind: "registerArtifact", artifact: content, aliases: ["production"], reason: "" });
+  const automatic = setRule({ ...usualProposalRules.alias, mode: "automatic" });
+  const gate: ArtifactChange = {
+    kind: "gate",
+    alias: "production",
+    gate: { test: { metric: "score", operator: "gt", value: null } },
+  };
+
+  it("needs an approver also under the rule automatic, since any version would pass the gate after it", () => {
+    const drive = new Drive();
+    const gated = command({ kind: "changeArtifact", artifact, change: gate, reason: "" });
+    drive.receive(registered, gated, automatic, create(removed));
+    const [id = ""] = drive.engine.state.proposals.keys();
+    expect(get(drive, id).phase).toBe("simulated");
+    drive.receive(decide(id, "approve"));
+    expect(get(drive, id).phase).not.toBe("simulated");
+    expect(drive.engine.state.artifacts.get(artifactKey(artifact))?.aliases.at(-1)).toMatchObject({ number: null });
+  });
+
+  it("is made by the rule where no gate is left", () => {
+    const drive = new Drive();
+    drive.receive(registered, automatic, create(removed));
+    expect([...drive.engine.state.proposals.values()].map(({ phase }) => phase)).not.toContain("simulated");
   });
 });
 

@@ -25,7 +25,7 @@ import type {
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { effectOfMove, proposedMove } from "./alias-gates.ts";
+import { effectOfMove, gateRefusal, proposedMove } from "./alias-gates.ts";
 import { planApply } from "./apply-documents.ts";
 import { moveRefusal } from "./artifacts.ts";
 import { planCreation } from "./capacity-orders.ts";
@@ -201,6 +201,10 @@ export function approvalRefusal(
   if (mode === "advise") return { code: "proposalOnlyAdvises", id, of: change.kind };
   if (phase !== "simulated") return { code: "proposalNotSimulated", id };
   if (actor === proposer && !ownApproval) return { code: "ownProposal", id, actor };
+  const removal = actor === null && change.kind === "alias" && change.number === null ? proposedMove(change) : null;
+  // Without a version to compare with, any other one would pass the gate: a rule does not decide about that.
+  const gate = removal === null ? null : gateRefusal(world.state, removal.name, removal.target, "user");
+  if (gate !== null) return gate;
   return changeRefusal(world, change, nowMs) ?? budgetRefusal(world.state, change, nowMs);
 }
 
