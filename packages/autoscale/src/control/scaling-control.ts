@@ -162,9 +162,9 @@ export class ScalingControl {
     this.#failures.learn(endpoint, becameReady);
     const coldStartMs = this.#coldStarts.usualMs;
     const load = reports.load(id, nowMs);
-    const serving = active.filter(
-      (each) => each.ready !== undefined && each.stop === null && revisionNumberOf(each) !== shadowRevision,
-    );
+    // Replicas in the shadow serve no client.
+    const staying = active.filter((each) => each.stop === null && revisionNumberOf(each) !== shadowRevision);
+    const serving = staying.filter(({ ready }) => ready !== undefined);
     const scalerTargets = targetsOf(targets);
     const decision = this.#scaler.decide(
       {
@@ -184,7 +184,7 @@ export class ScalingControl {
     const ground = need === null ? null : groundOf(need);
     const stopFirst = replicas < scale.replicas ? stopFirstOf(id, serving, reports) : [];
     const failed = this.#failures.typesAt(nowMs);
-    const types = this.#typesFor({ ...endpoint, failed }, { reports, serving }, { replicas, need });
+    const types = this.#typesFor({ ...endpoint, failed }, { reports, staying, serving }, { replicas, need });
     return {
       ground,
       rule: need?.learnt?.reason ?? null,
@@ -206,8 +206,12 @@ export class ScalingControl {
 
   /** Chooses the order of accelerator types where replicas are added; empty: it stays. */
   #typesFor(
-    { id, scale, targets, active, offers, types, failed }: ScaledEndpoint & { readonly failed: readonly string[] },
-    { reports, serving }: { readonly reports: LoadReports; readonly serving: readonly Attempt[] },
+    { id, scale, targets, offers, types, failed }: ScaledEndpoint & { readonly failed: readonly string[] },
+    {
+      reports,
+      staying,
+      serving,
+    }: { readonly reports: LoadReports } & Readonly<Record<"staying" | "serving", readonly Attempt[]>>,
     { replicas, need }: { readonly replicas: number; readonly need: Need | null },
   ): Pick<ScaleCommand, "acceleratorTypes"> {
     if (offers.length === 0) return {};
@@ -219,7 +223,7 @@ export class ScalingControl {
     );
     const added = replicas - scale.replicas;
     // Replicas that wait for a further try of a type that failed go to another one.
-    const missing = scale.replicas - active.filter(({ stop }) => stop === null).length;
+    const missing = scale.replicas - staying.length;
     const first = offers.find(({ type }) => type === types[0])?.poolTypes ?? [];
     const isStuck = added === 0 && missing > 0 && first.some((type) => failed.includes(type));
     if (need === null || (added <= 0 && !isStuck)) return {};

@@ -172,6 +172,15 @@ describe("the control of an endpoint", () => {
     const moved = { from: 4, replicas: 4, acceleratorTypes: [a100.type, "L4"] };
     expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 1_000 }])).toMatchObject(moved);
     expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 3_600_000 }])).toBeNull();
+    const running = { stop: null, placedAtMs: 1, acceleratorType: a100.type };
+    const active = [1, 1, 1, 2, 2].map((revisionNumber, at) => ({
+      ...running,
+      id: `a${at + 1}`,
+      revisionNumber,
+      ready: { atMs: 20_001, address: `h:${at + 1}` },
+    })) as unknown as readonly Attempt[];
+    const inShadow = { ...waiting, active, shadowRevision: 2 };
+    expect(commandFor(39, inShadow, [{ ...failed, endedAtMs: NOW_MS - 1_000 }])).toMatchObject(moved);
     const measured = { id: "a2", stop: null, placedAtMs: 1, ready: { atMs: 20_001, address: "h:2" } };
     const l4Replica = { ...measured, acceleratorType: "L4" } as unknown as Attempt;
     expect(commandFor(39, waiting, [{ ...failed, endedAtMs: NOW_MS - 1_000 }], [l4Replica])).toMatchObject(moved);
