@@ -155,6 +155,19 @@ it("a file with a lone % in its name is read by its URI, and one with an escape 
   }
 });
 
+it.each([
+  " file:///srv/nfs/x",
+  "<file:///srv/nfs/x>",
+  "URL:file:///srv/nfs/x",
+  "<URL:file:///srv/nfs/x>",
+  "\tfile:/srv/nfs/x",
+])("%j is in no store, though some readers open it there, and is refused", (uri) => {
+  expect(readingRefusal([shared], uri, { team: "any", version: null })).toContain("is not clear to all readers");
+  expect(
+    contentRule([shared], [uri], { owner: { kind: "dataset", team: "any", name: "x" }, rule: undefined }).kind,
+  ).toBe("refused");
+});
+
 it("without a store, any file URI is a name that the work reads itself", () => {
   const refusal = (stores: readonly PlaceDeclaration[]): string | null =>
     readingRefusal(stores, "file://nas/export/x", { team: "any", version: null });

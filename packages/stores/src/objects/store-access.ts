@@ -66,9 +66,14 @@ function locatedIn(places: readonly PlaceDeclaration[], uri: string): readonly L
 export const storeAround = (places: readonly PlaceDeclaration[], uri: string): PlaceDeclaration | null =>
   locatedIn(places, uri)[0]?.store ?? null;
 
+/** Readers such as urllib of Python take off spaces, `<>` and `URL:` around a URI. */
+const WRAPPED = /^(?:[\s<]|url:)+file:/i;
+
 /** A file URI with a host, an escaped slash or a broken escape: readers take it for different paths, so no store is known to have its bytes. */
 function unclearRefusal(places: readonly PlaceDeclaration[], uri: string): string | null {
-  if (places.length === 0 || WRITTEN.test(uri) || !/^file:/i.test(uri) || WRITTEN_PERCENT.test(uri)) return null;
+  if (places.length === 0) return null;
+  if (WRAPPED.test(uri)) return `${uri} is not clear to all readers. Write it as a path.`;
+  if (WRITTEN.test(uri) || !/^file:/i.test(uri) || WRITTEN_PERCENT.test(uri)) return null;
   try {
     fileURLToPath(uri);
     return null;
